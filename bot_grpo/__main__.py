@@ -1,0 +1,7 @@
+"""`python -m bot_grpo` is `bot-grpo`."""
+
+import sys
+
+from bot_grpo.cli import main
+
+sys.exit(main())

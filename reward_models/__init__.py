@@ -1,0 +1,1 @@
+"""Reward models: where in a completion's text the reward sits."""

@@ -1,0 +1,1 @@
+"""Tasks: prompts, and what a good answer to each must satisfy."""
