@@ -1,0 +1,66 @@
+"""The prompts of tasks/data/react.jsonl, and the program that writes that file: `python -m tasks.react_families`.
+
+Our own writing throughout. One module a group of families; `kit` says what a family is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tasks.react_families import tiny_cards, tiny_counts, tiny_forms, tiny_lists, tiny_toggles
+from tasks.react_families.kit import Draft, Family
+
+TIERS: dict[str, tuple[Family, ...]] = {
+    "tiny": (
+        *tiny_counts.FAMILIES,
+        *tiny_toggles.FAMILIES,
+        *tiny_cards.FAMILIES,
+        *tiny_lists.FAMILIES,
+        *tiny_forms.FAMILIES,
+    ),
+}
+TEST_SHARE = 0.2
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """Every row of the data set, in the order of the file."""
+    for tier, families in TIERS.items():
+        by_name: dict[str, list[Draft]] = {}
+        for family in families:
+            by_name.setdefault(family.name, []).extend(family.drafts())
+        for name, drafts in by_name.items():
+            yield from _family_rows(tier, name, drafts)
+
+
+def _family_rows(tier: str, name: str, drafts: Sequence[Draft]) -> Iterator[dict[str, Any]]:
+    ids = [f"{tier}-{name}-{n:03d}" for n in range(1, len(drafts) + 1)]
+    held_out = _held_out(ids, drafts)
+    for row_id, draft in zip(ids, drafts, strict=True):
+        yield {
+            "id": row_id,
+            "tier": tier,
+            "family": name,
+            "split": "test" if row_id in held_out else "train",
+            "prompt": draft.prompt,
+            "requirements": list(draft.requirements),
+            "reference": draft.reference,
+        }
+
+
+def _held_out(ids: Sequence[str], drafts: Sequence[Draft]) -> set[str]:
+    """A fifth of a family: the first by the hash of their id, of those that share no label with another row."""
+    labels = [set(re.findall(r'"([^"]+)"', draft.prompt)) for draft in drafts]
+    uses = Counter(label for row in labels for label in row)
+    alone = [row_id for row_id, row in zip(ids, labels, strict=True) if all(uses[label] == 1 for label in row)]
+    by_hash = sorted(alone, key=lambda row_id: hashlib.sha256(row_id.encode()).hexdigest())
+    return set(by_hash[: max(1, round(TEST_SHARE * len(ids)))])
+
+
+def render() -> str:
+    """The text of tasks/data/react.jsonl."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows())
