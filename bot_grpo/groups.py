@@ -80,7 +80,8 @@ class Groups:
     def max(self, x: Tensor) -> Tensor:
         """Largest row of each group, over all processes: (B, ...) -> (count, ...); -inf for a group without rows."""
         low = x.new_full((self.count, *x.shape[1:]), -torch.inf)
-        return self.all_max(low.index_reduce_(0, self.index_B, x, "amax"))
+        index = self.index_B.view(-1, *[1] * (x.dim() - 1)).expand_as(x)
+        return self.all_max(low.scatter_reduce_(0, index, x, "amax"))
 
     def total(self, x: Tensor) -> Tensor:
         """Sum over all rows of all processes: (B, ...) -> (...)."""

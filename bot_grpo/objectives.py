@@ -90,6 +90,45 @@ def sequence_weights(mask_BT: Tensor, groups: Groups, counted_B: Tensor) -> Tens
     return wide(mask_BT) / (mask_BT.sum(1).clamp(min=1) * rows)[:, None]
 
 
+def token_weights(mask_BT: Tensor, groups: Groups) -> Tensor:
+    """m / sum(m): every token of the whole batch weighs the same (DAPO as TRL and verl code it). (B, T) float64."""
+    return wide(mask_BT) / groups.total(wide(mask_BT.sum(1))).clamp(min=1)
+
+
+def group_token_weights(mask_BT: Tensor, groups: Groups, counted_B: Tensor) -> Tensor:
+    """m / sum_g(m) / P: tokens weigh the same within a prompt, prompts the same (DAPO as written). (B, T) float64."""
+    tokens_G, rows_G = groups.sum(wide(torch.stack([mask_BT.sum(1), counted_B.long()], dim=1))).unbind(1)
+    prompts = (rows_G > 0).sum().clamp(min=1)
+    return wide(mask_BT) / (groups.spread(tokens_G.clamp(min=1)) * prompts)[:, None]
+
+
+def constant_weights(mask_BT: Tensor, groups: Groups, counted_B: Tensor, constant: float | None) -> Tensor:
+    """m / (B C) with C a constant, by default the widest process' T (Dr.GRPO, arXiv 2503.20783). (B, T) float64."""
+    if constant is None:
+        constant = groups.largest(torch.tensor(mask_BT.shape[1], device=mask_BT.device)).item()
+    return wide(mask_BT) / (groups.total(wide(counted_B)).clamp(min=1) * constant)
+
+
+def balanced_weights(mask_BT: Tensor, groups: Groups, counted_B: Tensor, sign_B: Tensor) -> Tensor:
+    """Balanced aggregation (arXiv 2605.04077): a token mean on each side of a group, sides weighed by their rows.
+
+    m / n_side * (rows on the side) / K / P with n_side the side's tokens; a row whose sign is 0 is on neither side.
+    K counts all rows of the group. (B, T) float64.
+    """
+    side_B2 = torch.stack([sign_B > 0, sign_B < 0], dim=1) & mask_BT.any(1, keepdim=True)
+    tokens_B2 = mask_BT.sum(1, keepdim=True) * side_B2
+    sums_G5 = groups.sum(wide(torch.cat([side_B2.long(), tokens_B2, counted_B.long()[:, None]], dim=1)))
+    rows_G2, tokens_G2, size_G1 = sums_G5[:, :2], sums_G5[:, 2:4], sums_G5[:, 4:]
+    share_G2 = rows_G2 / (tokens_G2.clamp(min=1) * size_G1.clamp(min=1) * (size_G1 > 0).sum().clamp(min=1))
+    return wide(mask_BT) * (groups.spread(share_G2) * side_B2).sum(1, keepdim=True)
+
+
+def response_weights(mask_BT: Tensor, groups: Groups, counted_B: Tensor, old_logps_BT: Tensor) -> Tensor:
+    """ReCo's m / (L_i B pbar_i), pbar_i the geometric mean of the row's token probabilities. (B, T) float64."""
+    logp_B1 = wide(_masked(old_logps_BT, mask_BT)).sum(1, keepdim=True) / mask_BT.sum(1, keepdim=True).clamp(min=1)
+    return sequence_weights(mask_BT, groups, counted_B) * torch.exp(-logp_B1)
+
+
 def _ratio(kind: Ratio, logps_BT: Tensor, old_BT: Tensor, mask_BT: Tensor, margin: float) -> Tensor:
     if kind == "variance":
         return variance_ratio(logps_BT.detach(), old_BT, margin)
