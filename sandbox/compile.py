@@ -1,0 +1,172 @@
+"""Compile components: refuse what no compiler should see, then ask a process that can be killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sandbox.outcome import Diagnostic, Status
+from sandbox.processes import GoneError, LateError, LineProcess
+
+MAX_BYTES = 200_000
+MAX_DEPTH = 256
+MAX_ARROWS = 200
+_IN_FLIGHT = 32
+
+
+@dataclass(frozen=True)
+class Source:
+    """A component's code. `language` is "jsx" or "tsx"; None tries TSX and then JSX."""
+
+    code: str
+    language: str | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler said. `script`, `css`, `bundles` are what a page needs, when `status` is ok."""
+
+    status: Status
+    diagnostics: tuple[Diagnostic, ...] = ()
+    script: str = ""
+    css: str = ""
+    bundles: tuple[str, ...] = ()
+    language: str = "tsx"
+    ms: float = 0.0
+
+
+def refusal(code: str) -> str | None:
+    """Why no compiler should see this code (too long, too deep: such input hangs or kills compilers), or None."""
+    size = len(code.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        return f"{size:,} bytes of code; at most {MAX_BYTES:,} are compiled"
+    if _depth(code) > MAX_DEPTH:
+        return f"brackets or tags are nested more than {MAX_DEPTH} deep"
+    if _arrows(code) > MAX_ARROWS:
+        return f"more than {MAX_ARROWS} arrows in a row"
+    return None
+
+
+_NESTING = re.compile(r"(?<![\w$.])<[A-Za-z]|</|/>|[\[({})\]]")
+
+
+def _depth(code: str) -> int:
+    brackets = tags = deepest = 0
+    for token in _NESTING.findall(code):
+        if token in "([{":
+            brackets += 1
+        elif token in ")]}":
+            brackets = max(brackets - 1, 0)
+        elif token in ("</", "/>"):
+            tags = max(tags - 1, 0)
+        else:
+            tags += 1
+        deepest = max(deepest, brackets, tags)
+    return deepest
+
+
+_PARAMETERS = re.compile(r"\s*(?:async\b\s*)?(?:[\w$]+|\([^()]{0,200}\))\s*")
+
+
+def _arrows(code: str) -> int:
+    """The longest chain `a => b => c => ...`."""
+    longest = run = 0
+    parts = code.split("=>")
+    for part in parts[1:-1]:
+        run = run + 1 if _PARAMETERS.fullmatch(part) else 0
+        longest = max(longest, run)
+    return longest + 1 if len(parts) > 1 else 0
+
+
+class NodeCompiler:
+    """The Node worker. It is started when first needed, and again after it hung or died."""
+
+    def __init__(self, node: Path, worker: Path, *, css: bool, timeout_s: float) -> None:
+        self._argv = [str(node), "--max-old-space-size=768", str(worker / "worker.mjs")]
+        self._css = css
+        self._timeout_s = timeout_s
+        self._process: LineProcess | None = None
+
+    def compile(self, sources: Sequence[Source]) -> list[Compiled]:
+        """One answer a source, in order. Code that hangs or kills the compiler, twice, comes back as too_large."""
+        requests = [{"op": "compile", "code": _utf8(s.code), "language": s.language, "css": self._css} for s in sources]
+        answers = self._ask(requests)
+        return [_compiled(answer) for answer in answers]
+
+    def trace(self, source: Source, line: int, column: int) -> tuple[int, int]:
+        """The place in `source` (from 1) of a place in its script (line from 1, column from 0)."""
+        request = {"op": "trace", "code": _utf8(source.code), "language": source.language}
+        answer = self._ask([{**request, "line": line, "column": column}])[0] or {}
+        return answer.get("line", 1), answer.get("column", 1)
+
+    def _ask(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any] | None]:
+        answers: list[dict[str, Any] | None] = [None] * len(requests)
+        for begin in range(0, len(requests), _IN_FLIGHT):
+            ids = list(range(begin, min(begin + _IN_FLIGHT, len(requests))))
+            left = self._exchange(requests, ids, answers)
+            for attempt in range(2):  # one at a time: then whoever does it again is the one who does it
+                for each in [i for i in left if attempt == 0 or len(left) == 1]:
+                    self._exchange(requests, [each], answers)
+                left = [i for i in left if answers[i] is None]
+        return answers
+
+    def _exchange(
+        self, requests: Sequence[dict[str, Any]], ids: Sequence[int], answers: list[dict[str, Any] | None]
+    ) -> list[int]:
+        """Ask for `ids`, all at once; returns those without an answer."""
+        left = set(ids)
+        try:
+            process = self._running()
+            for i in ids:
+                process.send({"id": i, **requests[i]}, time.monotonic() + self._timeout_s)
+            while left:
+                answer = process.receive(time.monotonic() + self._timeout_s)
+                answers[answer["id"]] = answer
+                left.discard(answer["id"])
+        except (GoneError, LateError):
+            self.close()
+        return sorted(left)
+
+    def _running(self) -> LineProcess:
+        if self._process is None:
+            env = {**os.environ, "NODE_ENV": "production"}
+            env.pop("NODE_OPTIONS", None)
+            self._process = LineProcess(self._argv, env=env)
+            self._process.receive(time.monotonic() + 60)  # its first line says that it is ready
+        return self._process
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+
+def _utf8(code: str) -> str:
+    return code.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?"
+
+
+def _compiled(answer: Mapping[str, Any] | None) -> Compiled:
+    if answer is None:
+        why = "the compiler hung or died on it, twice"
+        return Compiled(Status.TOO_LARGE, (Diagnostic("sandbox", "fatal", 1, 1, why),))
+    return Compiled(
+        status=Status(answer["status"]),
+        diagnostics=tuple(Diagnostic(**d) for d in answer["diagnostics"]),
+        script=answer.get("script", ""),
+        css=answer.get("css", ""),
+        bundles=tuple(answer.get("bundles", ())),
+        language=answer.get("language", "tsx"),
+        ms=answer["ms"],
+    )

@@ -1,0 +1,46 @@
+"""Is a screenshot one colour all over? Read from the PNG's bytes, exactly, without decoding it."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+_CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}  # colour type -> bytes a pixel, at 8 bits a channel
+
+
+def is_uniform(png: bytes) -> bool:
+    """True when every pixel has the same colour. `png` is 8 bits a channel, not interlaced (else ValueError).
+
+    A row of one colour has one possible encoding under each of PNG's five filters, so rows are compared as bytes.
+    """
+    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", png[16:29])
+    if depth != 8 or colour not in _CHANNELS or interlaced:
+        raise ValueError(f"a PNG of {depth} bits, colour type {colour}, interlace {interlaced} is not expected here")
+    rows = zlib.decompress(_data(png))
+    size = _CHANNELS[colour]
+    pixel = rows[1 : 1 + size]
+    first, later = _encodings(pixel, width)
+    stride = 1 + size * width
+    if len(rows) != stride * height or rows[0] >= len(first) or rows[:stride] != first[rows[0]]:
+        return False
+    return all(rows[at : at + stride] in later for at in range(stride, len(rows), stride))
+
+
+def _data(png: bytes) -> bytes:
+    at, parts = 8, []
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        if png[at + 4 : at + 8] == b"IDAT":
+            parts.append(png[at + 8 : at + 8 + length])
+        at += length + 12
+    return b"".join(parts)
+
+
+def _encodings(pixel: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
+    """A row of `pixel`s by filter 0 (none), 1 (sub), 2 (up), 3 (average), 4 (Paeth): as first row, and as another."""
+    zero = bytes(len(pixel))
+    half = bytes(p - p // 2 for p in pixel)  # the average of a pixel and nothing, taken away
+    rest = width - 1
+    first = [pixel * width, pixel + zero * rest, pixel * width, pixel + half * rest, pixel + zero * rest]
+    later = [pixel * width, pixel + zero * rest, zero * width, half + zero * rest, zero * width]
+    return tuple([bytes([kind]) + row for kind, row in enumerate(rows)] for rows in (first, later))  # type: ignore[return-value]

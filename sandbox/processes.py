@@ -1,0 +1,152 @@
+"""Child processes that talk in lines of JSON and can always be ended, whatever state they are in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class GoneError(Exception):
+    """The child process has ended, or closed its output."""
+
+
+class LateError(Exception):
+    """The child process did not answer before the deadline."""
+
+
+class LineProcess:
+    """A child that reads one JSON object a line from its stdin and writes one a line to its stdout.
+
+    Reading goes on while a message is being written, so neither side can wait for the other for ever. Nothing is
+    forked: the child is started by exec, in a session of its own (Ctrl-C reaches the parent only).
+    """
+
+    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(env) if env is not None else None,
+            start_new_session=True,
+            bufsize=0,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+        os.set_blocking(self._in.fileno(), False)
+        os.set_blocking(self._out.fileno(), False)
+        self._buffer = bytearray()
+        self._scanned = 0
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, message: Mapping[str, Any], deadline: float) -> None:
+        """Write one message. `deadline` is on the clock of time.monotonic; raises GoneError or LateError."""
+        left = memoryview(json.dumps(message).encode() + b"\n")
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._in, selectors.EVENT_WRITE)
+            selector.register(self._out, selectors.EVENT_READ)
+            while left:
+                for key, _ in _wait(selector, deadline):
+                    if key.fileobj is self._out:
+                        self._read()
+                        continue
+                    try:
+                        left = left[os.write(self._in.fileno(), left) :]
+                    except BlockingIOError:
+                        continue
+                    except OSError as error:
+                        raise GoneError("the child process has ended") from error
+
+    def receive(self, deadline: float) -> dict[str, Any]:
+        """The next message. `deadline` is on the clock of time.monotonic; raises GoneError or LateError."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            while (line := self._line()) is None:
+                _wait(selector, deadline)
+                self._read()
+        try:
+            message = json.loads(line)
+        except ValueError as error:
+            raise GoneError("the child process wrote something that is not a message") from error
+        if not isinstance(message, dict):
+            raise GoneError("the child process wrote something that is not a message")
+        return message
+
+    def _line(self) -> bytes | None:
+        end = self._buffer.find(b"\n", self._scanned)
+        if end < 0:
+            self._scanned = len(self._buffer)
+            return None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._scanned = 0
+        return line
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._out.fileno(), 1 << 20)
+        except BlockingIOError:
+            return
+        if not data:
+            raise GoneError("the child process has ended")
+        self._buffer += data
+
+    def close(self, grace_s: float = 0.0) -> None:
+        """End the child and everything that it started; `grace_s` is how long it may take to end by itself."""
+        with contextlib.suppress(OSError):
+            self._in.close()
+        if grace_s:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(grace_s)
+        kill_tree(self._process.pid)
+        self._process.wait()
+        self._out.close()
+
+
+def _wait(selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
+    ready = selector.select(max(deadline - time.monotonic(), 0))
+    if not ready:
+        raise LateError("no answer before the deadline")
+    return ready
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below `pid` (without it), as /proc lists them now; children come after their parents."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found, queue = [], [pid]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def kill_tree(pid: int, *, itself: bool = True) -> None:
+    """SIGKILL `pid` and all that it started. What a member starts while it is being killed is found on a next look."""
+    for _ in range(3):
+        below = descendants(pid)
+        for each in ([pid] if itself else []) + below:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+        if not below:
+            return

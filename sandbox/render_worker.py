@@ -1,0 +1,91 @@
+"""The render process: `python -m sandbox.render_worker`, one JSON request a line on stdin, one answer a line on stdout.
+
+It is killed from outside when it does not answer, and ends with everything it started when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Error, async_playwright
+
+from sandbox.processes import kill_tree
+from sandbox.render import Job, Renderer
+
+_LINE_LIMIT = 64 << 20
+
+
+async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None) -> None:
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # nothing else may write among the answers
+    reader = asyncio.StreamReader(limit=_LINE_LIMIT)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+
+    def answer(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message).encode() + b"\n")
+
+    async with async_playwright() as playwright:
+        renderer = Renderer(playwright, worker, chromium=chromium, screenshots=screenshots)
+        try:
+            await renderer.start()
+        except (Error, TimeoutError) as error:
+            answer({"failed": " ".join(str(error).split())[:300]})
+            return
+        answer({"ready": renderer.version()})
+        while line := await reader.readline():
+            answer(await _rendered(renderer, json.loads(line)))
+        with contextlib.suppress(Error):
+            await renderer.close()
+
+
+async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, Any]:
+    job = Job(
+        script=request["script"],
+        css=request["css"],
+        bundles=tuple(request["bundles"]),
+        requirements=tuple(request["requirements"]),
+        timeout_s=request["timeout_s"],
+    )
+    begun = time.monotonic()
+    rendered = await renderer.render(job)
+    return {
+        "status": rendered.status,
+        "troubles": [[t.message, t.line, t.column] for t in rendered.troubles],
+        "requirements": [[r.met, r.reason] for r in rendered.requirements],
+        "screenshot": str(rendered.screenshot) if rendered.screenshot else None,
+        "ms": (time.monotonic() - begun) * 1000,
+    }
+
+
+def _follow(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    _end()
+
+
+def _end() -> None:
+    kill_tree(os.getpid(), itself=False)
+    os._exit(0)
+
+
+def main() -> None:
+    worker, chromium, screenshots, parent = sys.argv[1:5]
+    threading.Thread(target=_follow, args=(int(parent),), daemon=True).start()
+    try:
+        asyncio.run(
+            _serve(Path(worker), Path(chromium) if chromium else None, Path(screenshots) if screenshots else None)
+        )
+    finally:
+        _end()
+
+
+if __name__ == "__main__":
+    main()

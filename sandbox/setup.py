@@ -1,0 +1,202 @@
+"""Find or install what the sandbox needs: Node, its packages, Chromium. `python -m sandbox.setup` does it all."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from sandbox.errors import SetupError
+
+NODE_MIN = 20
+_SOURCE = Path(__file__).parent / "worker"
+_CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_STAMP = ".bot-grpo-stamp"
+
+
+@lru_cache(maxsize=1)
+def node() -> Path | None:
+    """Node ($BOT_GRPO_NODE, or the one on PATH), or None where there is none. Raises SetupError for one too old."""
+    named = os.environ.get("BOT_GRPO_NODE")
+    found = named if named is not None else shutil.which("node")
+    if not found:
+        return None
+    try:
+        version = _output([found, "--version"])
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SetupError(f"{found} does not start ({error}); install Node {NODE_MIN} or newer") from error
+    if int(version.lstrip("v").partition(".")[0]) < NODE_MIN:
+        raise SetupError(f"{found} is Node {version}; the sandbox needs Node {NODE_MIN} or newer")
+    return Path(found)
+
+
+def chromium() -> Path | None:
+    """A Chromium of the system ($BOT_GRPO_CHROMIUM, or one on PATH); None means Playwright's own download."""
+    named = os.environ.get("BOT_GRPO_CHROMIUM")
+    if named:
+        if not os.access(named, os.X_OK):
+            raise SetupError(f"BOT_GRPO_CHROMIUM={named} is not a program; point it at a Chromium or unset it")
+        return Path(named)
+    return next((Path(path) for name in _CHROMIUMS if (path := shutil.which(name))), None)
+
+
+def worker_dir() -> Path:
+    """Where the Node worker lives: in the package, or in the user's cache where the package cannot be written."""
+    if os.access(_SOURCE, os.W_OK) or _is_ready(_SOURCE):
+        return _SOURCE
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "bot-grpo" / f"worker-{_fingerprint()[:12]}"
+
+
+def prepare_worker() -> Path:
+    """The Node worker's directory, with its packages installed and its bundles built; does no work twice."""
+    folder = worker_dir()
+    if _is_ready(folder):
+        return folder
+    if node() is None:
+        raise SetupError(f"there is no Node; install Node {NODE_MIN} or newer (Debian: apt-get install nodejs npm)")
+    npm = shutil.which("npm")
+    if npm is None:
+        raise SetupError("there is no npm; install it (Debian: apt-get install npm)")
+    try:
+        (folder / "vendor").mkdir(parents=True, exist_ok=True)
+        with _locked(folder / "vendor" / ".lock"):
+            if not _is_ready(folder):
+                _install(folder, npm)
+    except OSError as error:
+        raise SetupError(f"cannot install the Node worker in {folder}: {error}") from error
+    return folder
+
+
+def _install(folder: Path, npm: str) -> None:
+    if folder != _SOURCE:
+        for name in _sources():
+            shutil.copy(_SOURCE / name, folder / name)
+    _run([npm, "ci", "--no-audit", "--no-fund"], folder, "npm ci failed (is the npm registry reachable?)")
+    _run([str(node()), "build.mjs"], folder, "bundling the pages' packages failed")
+    (folder / "node_modules" / _STAMP).write_text(_fingerprint())
+
+
+def _is_ready(folder: Path) -> bool:
+    try:
+        stamp = (folder / "node_modules" / _STAMP).read_text()
+    except OSError:
+        return False
+    return stamp == _fingerprint() and (folder / "vendor" / "exports.json").exists()
+
+
+def _sources() -> list[str]:
+    names = [p.name for p in _SOURCE.iterdir() if p.suffix in (".mjs", ".js", ".json") or p.name == ".npmrc"]
+    return sorted(names)
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for name in _sources():
+        digest.update(f"{name}\0".encode() + (_SOURCE / name).read_bytes())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _run(argv: list[str], folder: Path, problem: str) -> None:
+    try:
+        done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"{problem}: {error}") from error
+    if done.returncode:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise SetupError(f"{problem}: {' / '.join(lines[:3])[:300]}")
+
+
+def _output(argv: list[str]) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+
+
+def own_chromium() -> Path | None:
+    """Chromium as Playwright downloaded it, or None."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = Path(playwright.chromium.executable_path)
+    return path if path.exists() else None
+
+
+def prepare_chromium() -> str:
+    """Make sure that there is a Chromium; returns what was chosen and why, in a few words."""
+    if found := chromium():
+        return f"{found} (found on this machine)"
+    if found := own_chromium():
+        return f"{found} (downloaded by Playwright before)"
+    try:
+        argv = [sys.executable, "-m", "playwright", "install", "chromium"]
+        _run(argv, Path.cwd(), "playwright install chromium failed")
+        if found := own_chromium():
+            return f"{found} (downloaded by Playwright)"
+    except SetupError as error:
+        if os.geteuid() != 0 or not shutil.which("apt-get"):
+            hint = "install Chromium (Debian: apt-get install chromium) or set BOT_GRPO_CHROMIUM"
+            raise SetupError(f"{error}; {hint}") from error
+    _run(["apt-get", "update"], Path.cwd(), "apt-get update failed; install Chromium or set BOT_GRPO_CHROMIUM")
+    argv = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
+    _run(argv, Path.cwd(), "apt-get install chromium failed; install Chromium or set BOT_GRPO_CHROMIUM")
+    if found := chromium():
+        return f"{found} (Debian's package, just installed)"
+    raise SetupError("no Chromium could be installed; install one and set BOT_GRPO_CHROMIUM to its path")
+
+
+def describe() -> dict[str, str]:
+    """What the sandbox runs on (or why it can't): node, esbuild, chromium."""
+    facts: dict[str, str] = {}
+    try:
+        path = node()
+        facts["node"] = (
+            f"{_output([str(path), '--version'])} ({path})" if path else "none: esbuild-py compiles, no render"
+        )
+    except SetupError as error:
+        facts["node"] = str(error)
+    folder = worker_dir()
+    manifest = folder / "node_modules" / "esbuild" / "package.json"
+    if _is_ready(folder):
+        import json
+
+        facts["esbuild"] = f"{json.loads(manifest.read_text())['version']} ({folder})"
+    else:
+        facts["esbuild"] = "not installed yet: python -m sandbox.setup"
+    try:
+        browser = chromium() or own_chromium()
+        facts["chromium"] = (
+            f"{_output([str(browser), '--version'])} ({browser})" if browser else "none: python -m sandbox.setup"
+        )
+    except (SetupError, OSError, subprocess.SubprocessError) as error:
+        facts["chromium"] = str(error)
+    return facts
+
+
+def main() -> int:
+    """Set everything up; one line a tool. Exit code 2 and one line that says what to install where that fails."""
+    try:
+        path = node()
+        folder = prepare_worker()
+        print(f"Node: {_output([str(path), '--version'])}, packages in {folder}")
+        print(f"Chromium: {prepare_chromium()}")
+    except SetupError as error:
+        print(f"sandbox.setup: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
