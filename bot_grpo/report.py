@@ -1,0 +1,192 @@
+"""`report.html`: one run on one page that opens from disk and asks the network for nothing.
+
+The page is a Jinja template with its style and scripts inlined. What a model wrote never becomes markup: it
+travels as deflated JSON in base64, so no completion can close the script element that carries it, and the scripts
+only ever set text. A content security policy forbids every request.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+
+from bot_grpo.errors import UserError
+from bot_grpo.report_charts import charts, tiles
+from bot_grpo.report_data import Entry, Run, choose, evenly, load_rows, read_run
+from bot_grpo.report_rows import Thumbnails, pack
+
+MAX_COMPLETIONS = 400
+TEXT_BUDGET = 1_900_000
+"""Bytes of the page for completions, as base64 of deflated JSON."""
+IMAGE_BUDGET = 2_700_000
+"""Bytes of the page for screenshots. With the text and the page's own 60 kB it stays under 5 MB."""
+
+_SCRIPTS = ("report_base.js", "report_charts.js", "report_tokens.js", "report_completions.js", "report_reader.js")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written: the path, and how much of the run the page holds."""
+
+    path: Path
+    size: int
+    completions: int
+    completions_in_run: int
+    screenshots: int
+
+
+def write_report(run_dir: Path, output: Path | None = None, *, max_completions: int = MAX_COMPLETIONS) -> Report:
+    """Write the report of `run_dir` to `output` (by default `report.html` inside it), replacing an earlier one whole.
+
+    Raises `UserError` for bad input and when the file cannot be written.
+    """
+    target = output or run_dir / "report.html"
+    if target.suffix.lower() not in {".html", ".htm"}:
+        raise UserError(f"{target} must end in .html, so that no other file is overwritten by accident")
+    if max_completions < 1:
+        raise UserError(f"completions must be at least 1, not {max_completions}")
+    run = read_run(run_dir)
+    rows = _completions(run, max_completions)
+    images, pictures = _attach_images(run, rows)
+    page = _render(run, _payload(run, rows, images), len(rows))
+    content = page.encode("utf-8", errors="replace")  # a lone surrogate in a setting's name or value
+    _write(target, content)
+    return Report(target, len(content), len(rows), len(run.index), pictures)
+
+
+def _completions(run: Run, cap: int) -> list[dict[str, Any]]:
+    """Packed rows: at most `cap`, fewer where they would not fit the budget."""
+    while True:
+        entries: Sequence[Entry] = choose(run.index, cap)
+        rows = [{**pack(raw), "screenshot": raw.get("screenshot")} for raw in load_rows(entries, run.notes)]
+        size = len(_deflate(rows))
+        if size <= TEXT_BUDGET or cap == 1:
+            return rows
+        cap = max(1, min(cap - 1, int(0.95 * min(cap, len(rows)) * TEXT_BUDGET / size)))
+
+
+def _attach_images(run: Run, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, str], int]:
+    """Set each row's `image` to a key of the pictures that fit the budget; how many rows have one is the second."""
+    thumbnails = Thumbnails(run.path)
+    for row in rows:
+        row["image"] = thumbnails.add(row.pop("screenshot"))
+    count, kept = len(thumbnails.uris), dict(thumbnails.uris)
+    while (size := sum(map(len, kept.values()))) > IMAGE_BUDGET:
+        count = min(count - 1, count * IMAGE_BUDGET // size)
+        kept = dict(evenly(list(thumbnails.uris.items()), count))
+    left_out = 0
+    for row in rows:
+        row["image_left_out"] = row["image"] is not None and row["image"] not in kept
+        left_out += row["image_left_out"]
+        row["image"] = row["image"] if row["image"] in kept else None
+    if left_out:
+        run.notes.append(f"{left_out:,} screenshots left out to keep the page small (an even sample is kept).")
+    if thumbnails.unreadable:
+        run.notes.append(f"{thumbnails.unreadable:,} screenshots could not be read.")
+    return kept, sum(row["image"] is not None for row in rows)
+
+
+def _payload(run: Run, rows: Sequence[Mapping[str, Any]], images: Mapping[str, str]) -> str:
+    main, more = charts(run.series, run.index)
+    steps = [step for points in run.series.values() for step, _ in points]
+    last = max([*steps, *(entry.step for entry in run.index[-1:])])
+    return _deflate(
+        {"charts": main, "more": more, "alarms": run.alarms, "lastStep": last, "rows": rows, "images": images}
+    )
+
+
+def _deflate(value: Any) -> str:
+    """JSON (ASCII, so a lone surrogate or a NUL is an escape), deflated, in base64."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+
+
+def _render(run: Run, payload: str, completions: int) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bot_grpo"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    source = environment.loader
+    assert source is not None
+    scripts = "\n".join(source.get_source(environment, name)[0] for name in _SCRIPTS)
+    return environment.get_template("report.html.j2").render(
+        name=run.path.resolve().name,
+        facts=_facts(run),
+        tiles=tiles(run.series, run.summary),
+        alarms=run.alarms,
+        settings=_settings(run.config),
+        notes=[*_sample_note(run, completions), *run.notes],
+        completions=completions,
+        finished=bool(run.summary),
+        style=source.get_source(environment, "report.css")[0],
+        script=scripts,
+        payload=payload,
+    )
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    """The line below the title: what ran, on what, when, for how long."""
+    config = run.config
+    started = datetime.fromtimestamp((run.path / "metrics.jsonl").stat().st_mtime)
+    date = next((config[key] for key in ("started", "date") if config.get(key)), started.strftime("%d %B %Y"))
+    last = max((points[-1][0] for points in run.series.values()), default=0)
+    planned = config.get("max_steps")
+    of = f" of {planned}" if isinstance(planned, int) and planned > last else ""
+    facts = [
+        ("Recipe", config.get("recipe")),
+        ("Algorithm", config.get("algorithm")),
+        ("Model", config.get("model") or config.get("model_name_or_path")),
+        ("Task", config.get("task")),
+        ("Seed", config.get("seed")),
+        ("Steps", f"{last}{of}"),
+        ("Date", date),
+    ]
+    return [(label, str(value)) for label, value in facts if value is not None]
+
+
+def _settings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    def flat(items: Iterable[tuple[Any, Any]], prefix: str = "") -> Iterable[tuple[str, str]]:
+        for key, value in items:
+            if isinstance(value, dict):
+                yield from flat(value.items(), f"{prefix}{key}.")
+            else:
+                text = yaml.safe_dump(value, allow_unicode=True, default_flow_style=True, width=10_000)
+                yield f"{prefix}{key}", text.removesuffix("\n").removesuffix("\n...")
+
+    return list(flat(config.items()))
+
+
+def _sample_note(run: Run, shown: int) -> list[str]:
+    whole = len(run.index)
+    if shown == whole:
+        return []
+    return [
+        f"{shown:,} of the run’s {whole:,} completions are on this page: whole training groups at even distances, "
+        "and the same held-out prompts at every evaluation."
+    ]
+
+
+def _write(target: Path, content: bytes) -> None:
+    """All or nothing: an earlier report stays until the new one is complete."""
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".report-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(name, 0o644)
+            os.replace(name, target)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise UserError(f"cannot write {target}: {error.strerror or error}") from error
