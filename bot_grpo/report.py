@@ -123,7 +123,7 @@ def _render(run: Run, payload: str, completions: int) -> str:
         name=run.path.resolve().name,
         facts=_facts(run),
         tiles=tiles(run.series, run.summary),
-        alarms=run.alarms,
+        alarms=_alarms(run.alarms),
         settings=_settings(run.config),
         notes=[*_sample_note(run, completions), *run.notes],
         completions=completions,
@@ -164,6 +164,17 @@ def _settings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
                 yield f"{prefix}{key}", text.removesuffix("\n").removesuffix("\n...")
 
     return list(flat(config.items()))
+
+
+def _alarms(alarms: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    """(when, text), each text once: a condition that lasts would fill the page."""
+    steps: dict[str, list[int]] = {}
+    for step, text in alarms:
+        steps.setdefault(text, []).append(step)
+    return [
+        (f"Step {at[0]}" if len(at) == 1 else f"{len(at)} times, steps {at[0]} to {at[-1]}", text)
+        for text, at in steps.items()
+    ]
 
 
 def _sample_note(run: Run, shown: int) -> list[str]:

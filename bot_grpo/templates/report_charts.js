@@ -23,7 +23,7 @@ function showCharts({ charts, more, alarms, lastStep }) {
 function chart(spec, shared) {
   const show = UNITS[spec.unit];
   const curves = spec.curves.map((curve, i) => ({ ...curve, colour: `var(--${spec.palette ?? "c"}${(i % 6) + 1})`, value: el("b") }));
-  const legend = el("ul", { className: "legend" }, curves.map((curve) => legendItem(curve, curves.length)));
+  const legend = el("ul", { className: "legend" }, curves.map((curve) => legendItem(curve, spec, curves.length)));
   const when = el("span", { className: "when" });
   const canvas = svg("svg", { role: "img", tabindex: "0", height: HEIGHT, "aria-label": spoken(spec, show) });
   const figure = el("figure", { className: "chart" }, el("figcaption", {}, spec.title, when), legend, canvas);
@@ -52,9 +52,9 @@ function chart(spec, shared) {
   return figure;
 }
 
-function legendItem(curve, count) {
+function legendItem(curve, spec, count) {
   const swatch = el("i", { style: { background: curve.colour }, "aria-hidden": "true" });
-  return el("li", { title: curve.key }, count > 1 ? swatch : null, count > 1 ? `${curve.label} ` : null, curve.value);
+  return el("li", { title: curve.key }, count > 1 ? swatch : null, curve.label === spec.title ? null : `${curve.label} `, curve.value);
 }
 
 /** What the chart says, for who cannot see it. */

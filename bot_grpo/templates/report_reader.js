@@ -28,7 +28,7 @@ const mean = (values) => (values?.length ? values.reduce((sum, value) => sum + (
 
 function facts(row, short = false) {
   const [s, a] = short ? ["S", "A"] : ["mean S", "mean A"];
-  const pairs = [["G", row.outcome], [s, mean(row.local)], [a, mean(row.advantage)]];
+  const pairs = [["G", row.status ? row.outcome : null], [s, mean(row.local)], [a, mean(row.advantage)]];
   return [
     verdict(row),
     row.ids.length ? el("span", {}, el("b", { textContent: row.ids.length }), " tokens") : null,

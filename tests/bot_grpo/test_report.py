@@ -106,6 +106,16 @@ def test_a_run_with_metrics_alone_has_a_page(tmp_path: Path) -> None:
     assert "kept no completions" in result.path.read_text()
 
 
+def test_an_alarm_that_lasts_takes_one_line(tmp_path: Path) -> None:
+    rows = [{"step": step, "reward": 0.0, "alarms": ["nothing to learn"]} for step in (2, 3, 9)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"step": 4, "alarms": ["full"]}])))
+    page = write_report(tmp_path).path.read_text()
+    assert re.findall(r"<li><span>(.*)</span> (.*)</li>", page) == [
+        ("3 times, steps 2 to 9", "nothing to learn"),
+        ("Step 4", "full"),
+    ]
+
+
 # Choosing
 
 
