@@ -12,7 +12,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tasks.react_families import tiny_cards, tiny_counts, tiny_forms, tiny_lists, tiny_toggles
+from tasks.react_families import (
+    standard_forms,
+    standard_lists,
+    standard_panels,
+    standard_tools,
+    tiny_cards,
+    tiny_counts,
+    tiny_forms,
+    tiny_lists,
+    tiny_toggles,
+)
 from tasks.react_families.kit import Draft, Family
 
 TIERS: dict[str, tuple[Family, ...]] = {
@@ -22,6 +32,12 @@ TIERS: dict[str, tuple[Family, ...]] = {
         *tiny_cards.FAMILIES,
         *tiny_lists.FAMILIES,
         *tiny_forms.FAMILIES,
+    ),
+    "standard": (
+        *standard_lists.FAMILIES,
+        *standard_forms.FAMILIES,
+        *standard_panels.FAMILIES,
+        *standard_tools.FAMILIES,
     ),
 }
 TEST_SHARE = 0.2

@@ -1,7 +1,8 @@
 """What the families of React prompts are written with: tables of facts, several ways to ask, a reference to fill in.
 
-A `Family` is data: a table with one line a row (fields parted by `|`, members of a list by `;`), the ways in which
-people ask for such a thing, the checks that a good answer passes, and reference components with `@field` holes.
+A `Family` is data: a table with one line a row (fields parted by `|`, members of a list by `;`, parts of a member by
+`/`), the ways in which people ask for such a thing, the checks that a good answer passes, and reference components
+with `@field` holes.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class Draft:
 class Family:
     """Rows that ask for the same kind of thing.
 
-    `fields` names the columns of `table`; a name that ends in `*` is a list, whose members are also to be had as
-    `first` to `fourth`. Row n uses `asks[n % len(asks)]` and
-    `references[n % len(references)]`. `requires` gets the row's fields.
+    `fields` names the columns of `table`. A name that ends in `*` is a list, whose members are also to be had as
+    `first` to `fourth`; one that ends in `**` is a list of lists. `derive` adds what can be computed from the rest.
+    Row n uses `asks[n % len(asks)]` and `references[n % len(references)]`; `requires` gets the row's fields.
     """
 
     name: str
@@ -45,9 +46,11 @@ class Family:
     asks: Sequence[str]
     requires: Callable[[Fields], list[Requirement]]
     references: Sequence[str] = ()
+    derive: Callable[[Fields], dict[str, Any]] = lambda f: {}
 
     def drafts(self) -> Iterator[Draft]:
         for n, values in enumerate(read_table(self.fields, self.table)):
+            values |= self.derive(values)
             spoken = {k: quoted(v) if isinstance(v, list) else v for k, v in values.items()}
             coded = values | {"tone": TONES[n % len(TONES)]}
             reference = fill(self.references[n % len(self.references)], coded) if self.references else None
@@ -64,7 +67,9 @@ def read_table(fields: str, table: str) -> Iterator[dict[str, Any]]:
             raise ValueError(f"{len(cells)} fields instead of {len(names)} ({fields}): {line}")
         row: dict[str, Any] = {}
         for name, cell in zip(names, cells, strict=True):
-            if name.endswith("*"):
+            if name.endswith("**"):
+                row[name[:-2]] = [[part.strip() for part in item.split(" / ")] for item in cell.split(";")]
+            elif name.endswith("*"):
                 row[name[:-1]] = [part.strip() for part in cell.split(";")]
                 row |= zip(("first", "second", "third", "fourth"), row[name[:-1]], strict=False)
             else:
@@ -87,9 +92,9 @@ def template(name: str) -> str:
     return (TEMPLATES / f"{name}.jsx").read_text(encoding="utf-8")
 
 
-def quoted(items: Sequence[str]) -> str:
-    """`"a", "b" and "c"`."""
-    *head, last = [f'"{item}"' for item in items]
+def quoted(items: Sequence[str | Sequence[str]]) -> str:
+    """`"a", "b" and "c"`; what follows the first part of a member stands in brackets after it."""
+    *head, last = [f'"{item}"' if isinstance(item, str) else f'"{item[0]}" ({", ".join(item[1:])})' for item in items]
     return f"{', '.join(head)} and {last}" if head else last
 
 

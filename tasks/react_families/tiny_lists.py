@@ -132,7 +132,13 @@ Garlic bread | Makes 2 loaves | Baguettes; Soft butter; Parsley
         'Recipe for "{title}" as a heading with "{serves}" underneath, then the ingredients as a list: {items}.',
         'Show the ingredients for "{title}" (heading). "{serves}". List: {items}.',
     ),
-    lambda f: [heading(f["title"]), text(f["serves"]), *[role("listitem", item) for item in f["items"]]],
+    lambda f: [
+        heading(f["title"]),
+        text(f["serves"]),
+        role("listitem", min=3, max=3),
+        text(f["first"]),
+        text(f["third"]),
+    ],
     (
         """
 export default function Recipe() {

@@ -196,7 +196,7 @@ Theme | Light theme | Night theme | Change theme
 Meeting room 3 | Free | Occupied | Change status
 Alarm | Disarmed | Armed and watching | Use the key
 Microphone | Muted | You are live | Toggle mic
-Front gate | Locked | Unlocked for visitors | Press the remote
+Front gate | Bolted | Open for visitors | Press the remote
 Aeroplane mode | Connected | Up in the air | Toggle radio
 Coffee machine | Cold | Hot and ready | Power
 Garden sprinkler | Dry | Spraying | Turn the tap
