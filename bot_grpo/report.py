@@ -127,7 +127,7 @@ def _render(run: Run, payload: str, completions: int) -> str:
         settings=_settings(run.config),
         notes=[*_sample_note(run, completions), *run.notes],
         completions=completions,
-        finished=bool(run.summary),
+        state=_state(run.summary),
         style=source.get_source(environment, "report.css")[0],
         script=scripts,
         payload=payload,
@@ -152,6 +152,13 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("Date", date),
     ]
     return [(label, str(value)) for label, value in facts if value is not None]
+
+
+def _state(summary: Mapping[str, Any]) -> str:
+    """A word of warning when the run may not be whole; summary.json is written at its end."""
+    if not summary:
+        return "running, or killed: it left no summary"
+    return "stopped before its last step" if summary.get("finished") is False else ""
 
 
 def _settings(config: Mapping[str, Any]) -> list[tuple[str, str]]:

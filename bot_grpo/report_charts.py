@@ -31,10 +31,12 @@ SPECS = (
     Spec("Where a step’s time goes", "seconds", ("seconds/generate", "seconds/score", "seconds/update"), stacked=True),
     Spec("Truncated completions", "share", ("truncated", "eval/truncated")),
     Spec("Spread of the rewards (σ)", "number", ("algo/sigma*",)),
+    Spec("Groups with nothing to compare", "share", ("algo/zero_variance_groups", "algo/equal_outcome_groups")),
 )
 """Charts in page order. A metric goes to the first chart with a pattern for it; what is left gets one of its own."""
 
 _WORDS = {"compile_rate": "compiles", "render_rate": "renders", "requirements": "requirements met"}
+_WORDS |= {"zero_variance_groups": "equal token rewards", "equal_outcome_groups": "equal outcomes"}
 
 _ENDINGS = {
     "Renders": ("ok",),
@@ -112,7 +114,7 @@ def tiles(series: Series, summary: Mapping[str, Any]) -> list[tuple[str, str, st
         found.append((_headline(key), _percent(last), remark if len(points) > 1 else f"at step {points[0][0]}"))
     if seconds := [value for _, value in series.get("seconds/step", ())]:
         found.append(("Seconds a step", f"{median(seconds):.1f}", "median"))
-        wall, remark = summary.get("wall_seconds"), ""
+        wall, remark = summary.get("seconds"), ""
         if not isinstance(wall, int | float):
             wall, remark = sum(seconds), "sum of steps"
         found.append(("Wall time", duration(wall), remark))

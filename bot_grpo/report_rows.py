@@ -48,6 +48,7 @@ def pack(row: Mapping[str, Any]) -> dict[str, Any]:
         "advantage": _values(row.get("advantages"), len(ids)),
         "outcome": _number(row.get("outcome")),
         "scored": row.get("scored") is not False,
+        "reason": row.get("reason") or "",
         "truncated": bool(row.get("truncated")),
         "status": row.get("status") or "",
         "code": [offsets[code[0]], offsets[code[1]]] if code else None,

@@ -48,6 +48,7 @@ function pretty(value) {
   return text.replaceAll("-", "−");
 }
 
+/** How a value of a chart is written, by the unit of the chart. */
 const UNITS = {
   share: (value) => `${Math.round(value * 100)} %`,
   seconds: (value) => `${pretty(value)} s`,

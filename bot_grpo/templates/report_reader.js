@@ -1,5 +1,8 @@
 // The reader: one completion with everything known about it, its group side by side, its prompt at other steps.
 
+/** What the rollouts of one group have in common. */
+const GROUP = ["step", "kind", "group", "prompt"];
+
 function drawReader(page) {
   const row = page.current;
   page.views = [];
@@ -10,7 +13,7 @@ function drawReader(page) {
   byId("position").textContent = `${at + 1} of ${page.list.length}`;
   byId("previous").disabled = at === 0;
   byId("next").disabled = at === page.list.length - 1;
-  const group = page.rows.filter((other) => other.step === row.step && other.kind === row.kind && other.group === row.group);
+  const group = page.rows.filter((other) => GROUP.every((key) => other[key] === row[key]));
   const rollout = group.length > 1 ? ` · rollout ${group.indexOf(row) + 1} of ${group.length}` : "";
   byId("reader-title").textContent = `${sectionName(row)}${row.group < 0 ? "" : ` · prompt ${row.group + 1}`}${rollout}`;
   byId("reading").replaceChildren(
@@ -32,6 +35,7 @@ function facts(row, short = false) {
   return [
     verdict(row),
     row.ids.length ? el("span", {}, el("b", { textContent: row.ids.length }), " tokens") : null,
+    row.scored || short ? null : el("span", { textContent: visible(row.reason) }),
     row.truncated ? el("span", { className: "warned", textContent: "truncated" }) : null,
     short ? el("span", { className: "break" }) : null,
     ...pairs.filter(([, value]) => value !== null).map(([name, value]) => el("span", {}, `${name} `, el("b", { textContent: pretty(value) }))),

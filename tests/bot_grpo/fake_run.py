@@ -110,7 +110,7 @@ def write_fake_run(
         metrics[5]["alarms"] = ["every group had zero variance"]
     with (root / "metrics.jsonl").open("w") as file:
         file.writelines(json.dumps(row) + "\n" for row in metrics)
-    (root / "summary.json").write_text(json.dumps({"wall_seconds": 21.5 * steps}))
+    (root / "summary.json").write_text(json.dumps({"seconds": 21.5 * steps, "finished": True}))
     return root
 
 
@@ -136,7 +136,7 @@ def _training_row(step: int, rows: list[dict[str, Any]], rng: random.Random, rea
         "truncated": rng.random() * 0.2, "loss": rng.gauss(0, 0.02), "learning_rate": 3e-4, "grad_norm": rng.random(),
         "seconds/generate": generate, "seconds/score": score, "seconds/update": update,
         "seconds/step": generate + score + update, "tokens": 3072 * step, "algo/sigma": 0.2 + 0.2 * rng.random(),
-        "algo/zero_variance_groups": None,
+        "algo/zero_variance_groups": None, "algo/equal_outcome_groups": 0.25,
     }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def payload_of(page: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_fake_run(tmp_path_factory.mktemp("runs") / "demo")
+    return write_fake_run(tmp_path_factory.mktemp("runs") / "demo", steps=6)
 
 
 # The command
@@ -104,6 +104,18 @@ def test_a_run_with_metrics_alone_has_a_page(tmp_path: Path) -> None:
     result = write_report(tmp_path)
     assert (result.completions, result.screenshots) == (0, 0)
     assert "kept no completions" in result.path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("summary", "warning"),
+    [(None, "it left no summary"), ({"finished": False}, "stopped before its last step"), ({"finished": True}, None)],
+)
+def test_the_page_says_when_a_run_is_not_whole(tmp_path: Path, summary: Any, warning: str | None) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    if summary:
+        (tmp_path / "summary.json").write_text(json.dumps(summary))
+    found = re.search(r'class="open">(.*)</span>', write_report(tmp_path).path.read_text())
+    assert (found is None) if warning is None else (found is not None and warning in found[1])
 
 
 def test_an_alarm_that_lasts_takes_one_line(tmp_path: Path) -> None:
@@ -253,7 +265,7 @@ def test_headline_figures() -> None:
 
 
 def test_a_40_step_run_with_heavy_pictures_stays_under_5_megabytes(tmp_path: Path) -> None:
-    root = write_fake_run(tmp_path / "run", steps=40, groups=4, eval_every=5, held_out=24, noisy_pictures=True)
+    root = write_fake_run(tmp_path / "run", steps=40, groups=2, eval_every=5, held_out=24, noisy_pictures=True)
     result = write_report(root)
     assert result.size < 5_000_000
     assert 300 <= result.completions <= 400
