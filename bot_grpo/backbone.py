@@ -247,8 +247,10 @@ def _clean(batch: ScoredBatch, groups: Groups) -> ScoredBatch:
     loss_mask_BT = mask_BT if batch.loss_mask_BT is None else mask_BT & batch.loss_mask_BT.bool()
     has_B = scored_BT.any(1)
     bad_BT = ~torch.isfinite(batch.token_rewards_BT)
-    for optional_BT in (batch.local_rewards_BT, batch.step_rewards_BT):
-        bad_BT = bad_BT if optional_BT is None else bad_BT | ~torch.isfinite(optional_BT)
+    if batch.local_rewards_BT is not None:
+        bad_BT = bad_BT | ~torch.isfinite(batch.local_rewards_BT)
+    if batch.step_rewards_BT is not None and batch.step_ends_BT is not None:
+        bad_BT = bad_BT | (~torch.isfinite(batch.step_rewards_BT) & batch.step_ends_BT.bool())
     bad_B = has_B & ((bad_BT & scored_BT).any(1) | ~torch.isfinite(batch.outcome_B))
     tokens, bad = groups.total(wide(torch.stack([mask_BT.sum(1), bad_B.long()], dim=1))).tolist()
     if not tokens:

@@ -230,6 +230,19 @@ def test_equal_rewards_give_0_or_at_least_a_number(name: str) -> None:
     assert got.metrics["algo/equal_outcome_groups"] == 1
 
 
+@pytest.mark.parametrize("name", ["pure", "grpo_process"])
+def test_step_rewards_are_read_at_step_ends_only(name: str) -> None:
+    batch = random_batch(8, 6, seed=22)
+    assert batch.step_rewards_BT is not None
+    assert batch.step_ends_BT is not None
+    sparse = torch.where(batch.step_ends_BT, batch.step_rewards_BT, torch.nan)
+    (a, grad_a), (b, grad_b) = run(name, batch), run(name, replace(batch, step_rewards_BT=sparse))
+    assert torch.equal(a.advantages_BT, b.advantages_BT)
+    assert torch.equal(grad_a, grad_b)
+    with pytest.raises(ValueError, match=r"the reward of rollout\(s\) .* is NaN"):
+        evaluate(name, replace(batch, step_rewards_BT=torch.full_like(sparse, torch.nan)), num_generations=K)
+
+
 # Options.
 
 
