@@ -57,8 +57,8 @@ def read_run(path: Path) -> Run:
         nearby = Path("runs") / path.name
         hint = f"; did you mean {nearby}?" if nearby.is_dir() else ""
         raise UserError(f"{path} is not a directory{hint}")
-    if not (path / "metrics.jsonl").is_file():
-        raise UserError(f"{path} is not a run directory: it has no metrics.jsonl (give the directory that train wrote)")
+    if not any((path / name).is_file() for name in ("metrics.jsonl", "config.yaml")):
+        raise UserError(f"{path} is not a run directory (no config.yaml, no metrics.jsonl): give one that train wrote")
     notes: list[str] = []
     rows = _read_metrics(path / "metrics.jsonl", notes)
     series = to_series(rows)
@@ -89,6 +89,8 @@ def _read_mapping(path: Path, notes: list[str]) -> Mapping[str, Any]:
 
 def _read_metrics(path: Path, notes: list[str]) -> list[dict[str, Any]]:
     """The rows of metrics.jsonl that are JSON objects with a step; a half-written last line is ordinary."""
+    if not path.exists():
+        return []
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     rows, bad = [], 0
     for number, line in enumerate(lines, 1):

@@ -49,9 +49,10 @@ def test_the_command_writes_one_page_and_says_where(run: Path, capsys: pytest.Ca
     ("break_it", "expected"),
     [
         (lambda root: root / "nowhere", "is not a directory"),
-        (lambda root: root / "empty", "has no metrics.jsonl"),
+        (lambda root: root / "empty", "is not a run directory"),
         (lambda root: root / "unstarted", "no metrics yet"),
         (lambda root: root / "half", "no metrics yet"),
+        (lambda root: root / "starting", "no metrics yet"),
     ],
 )
 def test_what_is_no_run_gets_one_line_and_exit_code_2(
@@ -60,7 +61,9 @@ def test_what_is_no_run_gets_one_line_and_exit_code_2(
     for name, content in (("unstarted", ""), ("half", '{"step": 1, "reward": 0.')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "metrics.jsonl").write_text(content)
-    (tmp_path / "empty").mkdir()
+    for name in ("empty", "starting"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "starting" / "config.yaml").write_text("seed: 0")
     assert main(["report", str(break_it(tmp_path))]) == 2
     error = capsys.readouterr().err
     assert expected in error
