@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -52,11 +53,17 @@ _TYPED = """function () {
 
 
 async def check(
-    cdp: CDPSession, frame: str, requirements: Sequence[Mapping[str, Any]], settle: Settle
-) -> tuple[RequirementResult, ...]:
-    """One result a requirement, in their order. First the page is looked at, then it is used, row by row."""
+    cdp: CDPSession,
+    frame: str,
+    requirements: Sequence[Mapping[str, Any]],
+    settle: Settle,
+    results: dict[int, RequirementResult],
+) -> None:
+    """Put a result for each requirement into `results`, as soon as it is known (a page can hang when it is used).
+
+    First the page is looked at, then it is used, row by row.
+    """
     hand = _Hand(cdp, frame, settle)
-    results: dict[int, RequirementResult] = {}
     page = await hand.look()
     uses = [i for i, r in enumerate(requirements) if r["check"] in ("click", "type")]
     for i, requirement in enumerate(requirements):
@@ -64,7 +71,6 @@ async def check(
             results[i] = static(requirement, page)
     for i in uses:
         results[i], page = await hand.use(requirements[i], page)
-    return tuple(results[i] for i in range(len(requirements)))
 
 
 class _Hand:
@@ -75,9 +81,10 @@ class _Hand:
         self._world: int | None = None
 
     async def look(self) -> Snapshot:
-        tree = await self._cdp.send("Accessibility.getFullAXTree")
-        result = await self._cdp.send(
-            "Runtime.evaluate", {"expression": _TEXT, "contextId": await self._own_world(), "returnByValue": True}
+        world = await self._own_world()
+        tree, result = await asyncio.gather(
+            self._cdp.send("Accessibility.getFullAXTree"),
+            self._cdp.send("Runtime.evaluate", {"expression": _TEXT, "contextId": world, "returnByValue": True}),
         )
         return Snapshot(nodes_of(tree["nodes"]), str(result["result"].get("value", "")))
 
@@ -106,9 +113,8 @@ class _Hand:
             return ""
         x, y = place
         at = {"x": x, "y": y, "button": "left", "clickCount": 1}
-        await self._cdp.send("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
-        await self._cdp.send("Input.dispatchMouseEvent", {"type": "mousePressed", **at})
-        await self._cdp.send("Input.dispatchMouseEvent", {"type": "mouseReleased", **at})
+        events = {"type": "mouseMoved", "x": x, "y": y}, {"type": "mousePressed", **at}, {"type": "mouseReleased", **at}
+        await asyncio.gather(*(self._cdp.send("Input.dispatchMouseEvent", event) for event in events))
         return ""
 
     async def _type(self, page: Snapshot, requirement: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +52,10 @@ def first_script(worker: Path, bundle: str, names: Names) -> str:
     return f"{bundle}\n{page}"
 
 
-def start_call(script: str, names: Names) -> str:
-    """The expression that runs a compiled component; line 2 of it is the first line of the component's code."""
-    return f'globalThis["{names.start}"]({script})\n//# sourceURL={SOURCE_URL}'
+def start_call(page: str, script: str, names: Names) -> str:
+    """The expression that fills the page and runs a component; its line 2 is the first line of the component's code."""
+    fill = f"document.open();document.write({json.dumps(page)});document.close();"
+    return f'{fill}globalThis["{names.start}"]({script})\n//# sourceURL={SOURCE_URL}'
 
 
 def extra_bundle_call(source: str, names: Names) -> str:

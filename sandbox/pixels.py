@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
+from itertools import islice
 
 _CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}  # colour type -> bytes a pixel, at 8 bits a channel
 
@@ -16,14 +18,22 @@ def is_uniform(png: bytes) -> bool:
     width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", png[16:29])
     if depth != 8 or colour not in _CHANNELS or interlaced:
         raise ValueError(f"a PNG of {depth} bits, colour type {colour}, interlace {interlaced} is not expected here")
-    rows = zlib.decompress(_data(png))
     size = _CHANNELS[colour]
-    pixel = rows[1 : 1 + size]
-    first, later = _encodings(pixel, width)
-    stride = 1 + size * width
-    if len(rows) != stride * height or rows[0] >= len(first) or rows[:stride] != first[rows[0]]:
-        return False
-    return all(rows[at : at + stride] in later for at in range(stride, len(rows), stride))
+    rows = _rows(_data(png), 1 + size * width)
+    first = next(rows)
+    allowed, later = _encodings(first[1 : 1 + size], width)
+    return first in allowed and all(row in later for row in islice(rows, height - 1))
+
+
+def _rows(packed: bytes, length: int) -> Iterator[bytes]:
+    """The rows, one at a time: most pictures show another colour soon, and the rest need not be unpacked."""
+    unpacker = zlib.decompressobj()
+    while True:
+        row = b""
+        while len(row) < length and (part := unpacker.decompress(packed, length - len(row))):
+            row += part
+            packed = unpacker.unconsumed_tail
+        yield row
 
 
 def _data(png: bytes) -> bytes:

@@ -18,12 +18,14 @@ from sandbox import setup
 from sandbox.compile import Compiled, NodeCompiler, Source, refusal
 from sandbox.errors import SetupError
 from sandbox.extract import extract
+from sandbox.fallback import PyCompiler
 from sandbox.outcome import Diagnostic, Outcome, RequirementResult, Status
 from sandbox.processes import GoneError, LateError, LineProcess
 from sandbox.requirements import check_grammar
 
 _START_S = 90.0
 _GRACE_S = 20.0  # what a render process may take on top of a component's time-out, to start a new browser
+PATIENCE = 3  # as in render
 _CHUNK = 16
 
 
@@ -58,7 +60,7 @@ class Sandbox:
         self._screenshots = screenshots
         self._cache: dict[str, Outcome] = {}
         self._renderers: list[_RenderProcess] = []
-        self._compiler: NodeCompiler | None = None
+        self._compiler: NodeCompiler | PyCompiler | None = None
         if screenshots is not None:
             screenshots.mkdir(parents=True, exist_ok=True)
 
@@ -164,7 +166,7 @@ class Sandbox:
                 results.append((index, replace(outcome, status=Status.TOO_LARGE, diagnostics=(found,)), None))
             else:
                 sources.append((index, outcome, Source(outcome.code, language)))
-        answers = self._node().compile([source for _, _, source in sources]) if sources else []
+        answers = self._get_compiler().compile([source for _, _, source in sources]) if sources else []
         for (index, outcome, _), compiled in zip(sources, answers, strict=True):
             outcome = replace(
                 outcome, status=compiled.status, diagnostics=compiled.diagnostics, compile_ms=round(compiled.ms, 2)
@@ -172,12 +174,16 @@ class Sandbox:
             results.append((index, outcome, compiled if compiled.status is Status.OK else None))
         return sorted(results, key=lambda result: result[0])
 
-    def _node(self) -> NodeCompiler:
+    def _get_compiler(self) -> NodeCompiler | PyCompiler:
         if self._compiler is None:
             node = setup.node()
-            if node is None:
-                raise SetupError("there is no Node")
-            self._compiler = NodeCompiler(node, setup.prepare_worker(), css=self._render, timeout_s=self._timeout_s)
+            if node is not None:
+                folder = setup.prepare_worker()
+                self._compiler = NodeCompiler(node, folder, css=self._render, timeout_s=self._timeout_s)
+            elif self._render:
+                raise SetupError(f"rendering needs Node {setup.NODE_MIN} or newer and its npm; {setup.GET_NODE}")
+            else:
+                self._compiler = PyCompiler(timeout_s=self._timeout_s)
         return self._compiler
 
     def _placed(self, outcome: Outcome, language: str) -> Outcome:
@@ -186,9 +192,9 @@ class Sandbox:
         def placed(d: Diagnostic) -> Diagnostic:
             if d.source != "runtime":
                 return d
-            place = (1, 1)
-            if d.line > 1:  # line 1 of a script is ours
-                place = self._node().trace(Source(outcome.code, language), d.line - 1, d.column)
+            place, compiler = (1, 1), self._get_compiler()
+            if d.line > 1 and isinstance(compiler, NodeCompiler):  # line 1 of a script is ours
+                place = compiler.trace(Source(outcome.code, language), d.line - 1, d.column)
             return replace(d, line=place[0], column=place[1])
 
         return replace(outcome, diagnostics=tuple(map(placed, outcome.diagnostics)))
@@ -260,6 +266,8 @@ class _RenderProcess:
             except (GoneError, LateError):
                 self.close()
                 continue
+            if "failed" in answer:
+                raise SetupError(answer["failed"])
             if answer["status"] != Status.CRASHED:
                 return _rendered(outcome, answer)
         why = Diagnostic("runtime", "fatal", 1, 1, "took the browser down, twice")
@@ -268,7 +276,7 @@ class _RenderProcess:
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         process = self._running()
-        deadline = time.monotonic() + self._timeout_s + _GRACE_S
+        deadline = time.monotonic() + self._timeout_s * PATIENCE + _GRACE_S
         process.send(request, deadline)
         return process.receive(deadline)
 

@@ -141,6 +141,24 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def memory_of(pid: int) -> int:
+    """Bytes of memory that a process holds for itself (resident, without what it shares); 0 for one that is gone."""
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU time that a process has used; 0 for one that is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def kill_tree(pid: int, *, itself: bool = True) -> None:
     """SIGKILL `pid` and all that it started. What a member starts while it is being killed is found on a next look."""
     for _ in range(3):

@@ -1,9 +1,9 @@
 """Render one component after the other in a headless Chromium. Runs in a process of its own (`render_worker`).
 
 The mode: one page, navigated to about:blank for every component, so each has a fresh global object and an origin
-that it shares with nobody. Time is Chromium's virtual time: timers run ahead without waiting, `Date` is the same each time, and
-the end of the budget is an event that comes from the browser and not from the page. Errors come from CDP events, the
-mount's failure through a function whose name the page cannot guess, blankness from the screenshot's pixels.
+that it shares with nobody. Time is Chromium's virtual time: timers run ahead without waiting, and the end of
+the budget is an event that comes from the browser and not from the page. Errors come from CDP events, a failed mount
+through a function whose name the page cannot guess, blankness from the screenshot's pixels.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import re
 import secrets
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from sandbox.interact import check
 from sandbox.outcome import RequirementResult, Status
 from sandbox.page import SOURCE_URL, Names, document, extra_bundle_call, first_script, readable, start_call
 from sandbox.pixels import is_uniform
-from sandbox.processes import descendants, kill_tree
+from sandbox.processes import cpu_of, descendants, kill_tree, memory_of
 
 FLAGS = (
     # the same pixels everywhere
@@ -42,11 +44,16 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy",
+    # a component that fills its memory ends soon
+    "--js-flags=--max-old-space-size=512",
 )
+MEMORY_LIMIT = 2 << 30
+"""Bytes that the browser's processes may hold together; above that the component in it is ended as crashed."""
 VIRTUAL_MS = 2000
 """How far a page's clock runs before the screenshot: long enough for the loading screens that apps pretend to have."""
 AFTER_CLICK_MS = 600
 RECYCLE_AFTER = 200
+PATIENCE = 3
 _CLOSE_S = 2.0
 
 
@@ -84,11 +91,19 @@ class _Page:
     cdp: CDPSession
     frame: str
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    uncaught: bool = False
-    left: bool = False
     crashed: asyncio.Event = field(default_factory=asyncio.Event)
-    troubles: list[Trouble] = field(default_factory=list)
     rendered: int = 0
+    # of the component that is there now:
+    loaders: set[str] = field(default_factory=set)  # documents that came up
+    uncaught: bool = False
+    troubles: list[Trouble] = field(default_factory=list)
+    shown: Rendered | None = None
+    results: dict[int, RequirementResult] = field(default_factory=dict)
+
+    def renew(self) -> None:
+        self.rendered += 1
+        self.uncaught, self.shown = False, None
+        self.loaders, self.troubles, self.results = set(), [], {}
 
 
 class Renderer:
@@ -102,7 +117,9 @@ class Renderer:
         self._screenshots = screenshots
         self._names = Names(f"_{secrets.token_hex(12)}", f"_{secrets.token_hex(12)}")
         self._vendor = worker / "vendor"
-        self._first_script = first_script(worker, (self._vendor / "react.js").read_text(encoding="utf-8"), self._names)
+        self._always = json.loads((worker / "libraries.json").read_text(encoding="utf-8"))["always"]
+        bundles = [(self._vendor / f"{name}.js").read_text(encoding="utf-8") for name in self._always]
+        self._first_script = first_script(worker, "\n".join(bundles), self._names)
         self._browser: Browser | None = None
         self._browser_pids: list[int] = []
         self._page: _Page | None = None
@@ -113,54 +130,90 @@ class Renderer:
         self._page = await asyncio.wait_for(self._new_page(), 60)
 
     async def render(self, job: Job) -> Rendered:
-        """Mount a component and look at it. Ends within the job's time-out and the few seconds a new browser takes."""
+        """Mount a component and look at it. Ends within the job's time-out and the few seconds a new browser takes.
+
+        Raises OSError when the screenshot cannot be written.
+        """
         page = await self._ready_page()
-        crash = asyncio.ensure_future(page.crashed.wait())
+        page.renew()
         work = asyncio.ensure_future(self._run(page, job))
+        crash = asyncio.ensure_future(page.crashed.wait())
         try:
-            await asyncio.wait({work, crash}, timeout=job.timeout_s, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
+            ending = await self._watched(work, crash, job.timeout_s)
+            if ending is None:
                 return work.result()
+        except Error as error:  # the page went away under our hands
+            ending = Rendered(Status.CRASHED, (Trouble(error.message.partition("\n")[0]),))
+        finally:
+            if work.done() and not work.cancelled() and work.exception() is None:
+                crash.cancel()
+            else:
+                work.cancel()
+                crash.cancel()
+                await self._drop_page()
+                await asyncio.gather(work, return_exceptions=True)
+        if page.shown is None:
+            return replace(ending, troubles=(*ending.troubles, *page.troubles[:3]))
+        why = "the page hung" if ending.status is Status.TIMEOUT else "the page crashed"
+        return _with_results(page, job, why)
+
+    async def _watched(
+        self, work: asyncio.Future[Rendered], crash: asyncio.Future[Any], timeout_s: float
+    ) -> Rendered | None:
+        """Wait for `work`; returns None when it is done, and how it ended when it had to be given up.
+
+        On a busy machine an honest component can be slow for no fault of its own: one that has had less than half of
+        its time on a CPU gets up to PATIENCE times as long.
+        """
+        begun, cpu = time.monotonic(), self._used(cpu_of)
+        while True:
+            passed = time.monotonic() - begun
+            left = timeout_s - passed if passed < timeout_s else timeout_s * PATIENCE - passed
+            await asyncio.wait({work, crash}, timeout=min(max(left, 0), 0.3), return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return None
             if crash.done():
                 return Rendered(Status.CRASHED, (Trouble("the page's process died (out of memory?)"),))
-            return Rendered(Status.TIMEOUT, (Trouble(f"did not settle within {job.timeout_s:g} s"), *page.troubles[:3]))
-        finally:
-            if not (work.done() and not work.cancelled() and work.exception() is None):
-                work.cancel()
-                await self._drop_page()
-            crash.cancel()
-            await asyncio.gather(work, crash, return_exceptions=True)
+            if self._used(memory_of) > MEMORY_LIMIT:
+                return Rendered(Status.CRASHED, (Trouble(f"needed more than {MEMORY_LIMIT >> 30} GB of memory"),))
+            passed = time.monotonic() - begun
+            starved = self._used(cpu_of) - cpu < timeout_s / 2 and passed < timeout_s * PATIENCE
+            if passed >= timeout_s and not starved:
+                return Rendered(Status.TIMEOUT, (Trouble(f"did not settle within {timeout_s:g} s"),))
 
     async def _run(self, page: _Page, job: Job) -> Rendered:
         cdp = page.cdp
-        page.uncaught, page.left, page.troubles = False, False, []
-        page.rendered += 1
-        await cdp.send("Page.navigate", {"url": "about:blank"})
-        await cdp.send("Page.setDocumentContent", {"frameId": page.frame, "html": document(job.css)})
-        page.left = False
+        opened = await cdp.send("Page.navigate", {"url": "about:blank"})
         for bundle in job.bundles:
-            if bundle != "react":
+            if bundle not in self._always:
                 source = (self._vendor / f"{bundle}.js").read_text(encoding="utf-8")
                 await cdp.send("Runtime.evaluate", {"expression": extra_bundle_call(source, self._names)})
-        result = await cdp.send("Runtime.evaluate", {"expression": start_call(job.script, self._names)})
+        call = start_call(document(job.css), job.script, self._names)
+        result = await cdp.send("Runtime.evaluate", {"expression": call})
         if "exceptionDetails" in result:
             return Rendered(Status.RUNTIME_ERROR, (_trouble(result["exceptionDetails"]),))
         await settle(page, VIRTUAL_MS)
         shot = await cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
-        png = base64.b64decode(shot["data"])
+        page.shown = self._seen(page, base64.b64decode(shot["data"]), opened["loaderId"])
+        if page.shown.status is not Status.OK or not job.requirements:
+            return page.shown
+        await check(cdp, page.frame, job.requirements, lambda: settle(page, AFTER_CLICK_MS), page.results)
+        return _with_results(page, job, "")
+
+    def _seen(self, page: _Page, png: bytes, loader: str) -> Rendered:
         troubles = tuple(page.troubles[:5])
         if page.uncaught:
             return Rendered(Status.RUNTIME_ERROR, troubles or (Trouble("the component threw"),))
         path = self._save(png)
-        if page.left:
+        if page.loaders - {loader}:
             return Rendered(Status.BLANK, (Trouble("the component left its page"), *troubles), screenshot=path)
         if is_uniform(png):
-            status = Status.RUNTIME_ERROR if troubles else Status.BLANK
-            return Rendered(status, troubles, screenshot=path)
-        results: tuple[RequirementResult, ...] = ()
-        if job.requirements:
-            results = await check(cdp, page.frame, job.requirements, lambda: settle(page, AFTER_CLICK_MS))
-        return Rendered(Status.OK, troubles, results, path)
+            return Rendered(Status.RUNTIME_ERROR if troubles else Status.BLANK, troubles, screenshot=path)
+        return Rendered(Status.OK, troubles, screenshot=path)
+
+    def _used(self, measure: Callable[[int], float]) -> float:
+        """What all processes of the browser hold or have used."""
+        return sum(measure(pid) for pid in {each for root in self._browser_pids for each in (root, *descendants(root))})
 
     def _save(self, png: bytes) -> Path | None:
         if self._screenshots is None:
@@ -200,7 +253,6 @@ class Renderer:
             locale="en-US",
             timezone_id="UTC",
             accept_downloads=False,
-            offline=True,
         )
         tab = await context.new_page()
         context.on("page", lambda popup: self._start(_close(popup)))
@@ -231,7 +283,7 @@ class Renderer:
 
         def on_navigated(event: Mapping[str, Any]) -> None:
             if event["frame"]["id"] == page.frame:
-                page.left = True
+                page.loaders.add(event["frame"]["loaderId"])
 
         def on_request(event: Mapping[str, Any]) -> None:
             self._start(_refuse(page.cdp, event["requestId"]))
@@ -275,6 +327,14 @@ async def settle(page: _Page, budget_ms: int) -> None:
     policy = {"policy": "advance", "budget": budget_ms, "maxVirtualTimeTaskStarvationCount": 500}
     await page.cdp.send("Emulation.setVirtualTimePolicy", policy)
     await page.settled.wait()
+
+
+def _with_results(page: _Page, job: Job, why: str) -> Rendered:
+    """The page as it was seen, with a result for each requirement; those without one are not met."""
+    assert page.shown is not None
+    missing = RequirementResult(False, why)
+    results = tuple(page.results.get(i, missing) for i in range(len(job.requirements)))
+    return replace(page.shown, requirements=results)
 
 
 async def _refuse(cdp: CDPSession, request: str) -> None:

@@ -55,7 +55,10 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
         timeout_s=request["timeout_s"],
     )
     begun = time.monotonic()
-    rendered = await renderer.render(job)
+    try:
+        rendered = await renderer.render(job)
+    except OSError as error:
+        return {"failed": f"cannot save a screenshot: {error}"}
     return {
         "status": rendered.status,
         "troubles": [[t.message, t.line, t.column] for t in rendered.troubles],

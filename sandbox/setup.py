@@ -16,6 +16,7 @@ from pathlib import Path
 from sandbox.errors import SetupError
 
 NODE_MIN = 20
+GET_NODE = "install it (Debian: apt-get install nodejs npm), or put it on PATH"
 _SOURCE = Path(__file__).parent / "worker"
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _STAMP = ".bot-grpo-stamp"
@@ -61,7 +62,7 @@ def prepare_worker() -> Path:
     if _is_ready(folder):
         return folder
     if node() is None:
-        raise SetupError(f"there is no Node; install Node {NODE_MIN} or newer (Debian: apt-get install nodejs npm)")
+        raise SetupError(f"there is no Node {NODE_MIN} or newer; {GET_NODE}")
     npm = shutil.which("npm")
     if npm is None:
         raise SetupError("there is no npm; install it (Debian: apt-get install npm)")

@@ -1,15 +1,17 @@
 // Bundles the packages that components may import, once, into DIR/vendor: one script a bundle, and a table of every
 // module's exports, so that a missing package or name is found before anything runs.
 import * as esbuild from "esbuild";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { BUNDLES } from "./libraries.mjs";
 
 process.env.NODE_ENV = "production"; // the exports listed must be those of the builds that the pages get
 const here = dirname(fileURLToPath(import.meta.url));
 const vendor = join(here, "vendor");
-const owner = new Map(Object.entries(BUNDLES).flatMap(([bundle, names]) => names.map((name) => [name, bundle])));
+// To ship another package: add it to package.json, and its modules to libraries.json.  A page gets a bundle only when
+// its component imports one of the bundle's modules, or when the bundle is named under "always".
+const { bundles } = JSON.parse(await readFile(join(here, "libraries.json"), "utf8"));
+const owner = new Map(Object.entries(bundles).flatMap(([bundle, names]) => names.map((name) => [name, bundle])));
 
 // A bundle finds the modules of another bundle in the registry instead of carrying its own copy (two Reacts fail).
 const shareModules = (bundle) => ({
@@ -51,7 +53,7 @@ async function exportsOf(module) {
 }
 
 await mkdir(vendor, { recursive: true });
-await Promise.all(Object.entries(BUNDLES).map(([name, modules]) => bundle(name, modules)));
+await Promise.all(Object.entries(bundles).map(([name, modules]) => bundle(name, modules)));
 const table = Object.fromEntries(await Promise.all([...owner.keys()].map(exportsOf)));
 await writeFile(join(vendor, "exports.json.new"), JSON.stringify(table));
 await rename(join(vendor, "exports.json.new"), join(vendor, "exports.json")); // last: it says that vendor/ is whole
