@@ -29,6 +29,9 @@ class BoTGRPOConfig(GRPOConfig):
     )
     model: str = field(default="smollm2-135m", metadata={"help": "smollm2-135m (embedded), a folder, or a hub id."})
     model_dtype: str = field(default="bfloat16", metadata={"help": "Dtype of the weights: bfloat16, float32 or auto."})
+    attn_implementation: str | None = field(
+        default=None, metadata={"help": "As in transformers: eager, sdpa, ...; eager is the fastest on a CPU in bf16."}
+    )
     lora_r: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
     lora_alpha: int = field(default=32, metadata={"help": "Scale of the LoRA adapter."})
     task: str = field(default="react", metadata={"help": "Name of the task; react is the one there is."})

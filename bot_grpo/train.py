@@ -111,7 +111,7 @@ def find_checkpoint(args: BoTGRPOConfig, run: RunDir) -> Path | None:
 
 def make_policy(args: BoTGRPOConfig) -> Any:
     """The model to train, with a fresh LoRA adapter on all linear layers unless `lora_r` is 0."""
-    model = models.load_model(args.model, dtype=args.model_dtype)
+    model = models.load_model(args.model, dtype=args.model_dtype, attn_implementation=args.attn_implementation)
     if not args.lora_r:
         return model
     return get_peft_model(
