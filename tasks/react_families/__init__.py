@@ -13,6 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tasks.react_families import (
+    app_life,
+    app_play,
+    app_work,
     standard_forms,
     standard_lists,
     standard_panels,
@@ -39,8 +42,26 @@ TIERS: dict[str, tuple[Family, ...]] = {
         *standard_panels.FAMILIES,
         *standard_tools.FAMILIES,
     ),
+    "app": (
+        *app_work.FAMILIES,
+        *app_life.FAMILIES,
+        *app_play.FAMILIES,
+    ),
 }
 TEST_SHARE = 0.2
+WISHES = (
+    "Use Tailwind.",
+    "It has to look good on a phone as well.",
+    "No external libraries, please.",
+    "Keep the design calm, with lots of white space.",
+    "Rounded corners and soft shadows would be nice.",
+    "Everything in one file with a default export.",
+    "Surprise me with the colours.",
+    "Hooks only, no class components.",
+    "It should be usable with the keyboard.",
+    "Make it look like a finished product, not like a demo.",
+)
+"""Things that people add, which nothing checks; every third prompt of the two larger tiers ends in one."""
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -62,10 +83,22 @@ def _family_rows(tier: str, name: str, drafts: Sequence[Draft]) -> Iterator[dict
             "tier": tier,
             "family": name,
             "split": "test" if row_id in held_out else "train",
-            "prompt": draft.prompt,
+            "prompt": draft.prompt if tier == "tiny" else _with_wish(draft.prompt, row_id),
             "requirements": list(draft.requirements),
             "reference": draft.reference,
         }
+
+
+def _with_wish(prompt: str, row_id: str) -> str:
+    number = int(_hash(row_id), 16)
+    if number % 3 or "\n" in prompt:
+        return prompt
+    wish = WISHES[number // 3 % len(WISHES)]
+    return f"{prompt} {wish}" if prompt[-1] in ".?!" else f"{prompt}. {wish}"
+
+
+def _hash(row_id: str) -> str:
+    return hashlib.sha256(row_id.encode()).hexdigest()
 
 
 def _held_out(ids: Sequence[str], drafts: Sequence[Draft]) -> set[str]:
@@ -73,8 +106,11 @@ def _held_out(ids: Sequence[str], drafts: Sequence[Draft]) -> set[str]:
     labels = [set(re.findall(r'"([^"]+)"', draft.prompt)) for draft in drafts]
     uses = Counter(label for row in labels for label in row)
     alone = [row_id for row_id, row in zip(ids, labels, strict=True) if all(uses[label] == 1 for label in row)]
-    by_hash = sorted(alone, key=lambda row_id: hashlib.sha256(row_id.encode()).hexdigest())
-    return set(by_hash[: max(1, round(TEST_SHARE * len(ids)))])
+    wanted = max(1, round(TEST_SHARE * len(ids)))
+    if len(alone) < wanted:  # families of the larger tiers share a label by design, such as "Monthly"
+        alone = list(ids)
+    by_hash = sorted(alone, key=_hash)
+    return set(by_hash[:wanted])
 
 
 def render() -> str:

@@ -54,7 +54,7 @@ class Family:
             spoken = {k: quoted(v) if isinstance(v, list) else v for k, v in values.items()}
             coded = values | {"tone": TONES[n % len(TONES)]}
             reference = fill(self.references[n % len(self.references)], coded) if self.references else None
-            prompt = self.asks[n % len(self.asks)].format(**spoken)
+            prompt = re.sub(r'\b([Aa]) "(?=[AEIOU])', r'\1n "', self.asks[n % len(self.asks)].format(**spoken))
             yield Draft(self.name, prompt, tuple(self.requires(values)), reference)
 
 

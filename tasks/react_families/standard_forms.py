@@ -190,10 +190,10 @@ A ship register, one ship per page. | Ship record | Morning Star | Built in 1931
 I keep a catalogue of my bonsai trees. | Bonsai no. 8 | Little Storm | Juniper, 40 years | Rename | Name of the tree | Save name | Big Storm
 Players can rename their team. | Team settings | Soggy Socks | Played 12, won 3 | Edit team | Team name | Save team | Dry Socks
 For a shared family calendar. | Account | Mum and Dad | Owner of this calendar | Edit account | Account name | Save changes | Grandparents
-Doctors correct patient records with it. | Patient file | Noor Aziz | Born 4 May 1988 | Correct | Patient name | Save correction | Noor Azizi
+Doctors correct patient records with it. | Patient file | Noor Aziz | Born 4 May 1988 | Amend | Patient name | Save correction | Noor Azizi
 Room names change every term at our school. | Room 204 | The Greenhouse | Seats 28 | Edit room | Room name | Save room | The Lighthouse
 It is for a band page. | Band page | Velvet Tractor | Folk punk from Leipzig | Edit band | Band name | Save band | Rusty Tractor
-Internal tool for our call centre. | Caller | Anton Gruber | Customer since March | Update | Caller name | Save update | Antonia Gruber
+Internal tool for our call centre. | Caller | Anton Gruber | Customer since March | Rename caller | Caller name | Save update | Antonia Gruber
 Robots in our warehouse have names. | Robot 17 | Clunky | Battery 84% | Give a new name | Robot name | Save it | Smoothie
 A profile for tenants. | Tenant | Flat 6, Mrs. Kahn | Lease until June | Edit tenant | Tenant name | Save tenant | Flat 6, Ms. Kahn
 Bakers rename their sourdough starters. | My starter | Doughlene | Fed yesterday | Edit starter | Starter name | Save starter | Breadley

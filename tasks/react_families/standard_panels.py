@@ -171,11 +171,11 @@ An exam tool. | Final exam | Hand in | Hand in your exam? | Two questions are st
 Cinema seats. | Row F, seats 7 and 8 | Buy seats | Check your seats | Row F is close to the screen. | Other seats | Pay 24 euros | Tickets are in your mail
 My to-do app has a scary button. | Archive | Empty the archive | Empty everything? | Old tasks cannot be restored. | Cancel | Empty it | The archive is clean
 Adoption page. | Meet Pickle | Adopt Pickle | Are you ready for a dog? | Pickle needs two walks a day. | Think again | I am ready | We will call you about Pickle
-For a server room. | Server ares | Reboot | Reboot ares? | Forty users are logged in. | Leave it running | Reboot now | Ares is rebooting
+For a server room. | Server ares | Reboot server | Reboot ares? | Forty users are logged in. | Leave it running | Reboot now | Ares is rebooting
 Subscription page. | Your magazine | End subscription | Sad to see you go | Your last issue arrives in June. | Stay subscribed | End it | Subscription ended
 Water utility, report a leak. | Report a leak | Send report | Is water still running? | Please close the main valve first. | Edit report | Send it anyway | A team is on the way
 Language exchange. | Partner: Salome | Ask for a call | Call Salome today? | She is free between five and seven. | Another day | Ask her | Salome got your request
-An online game, selling rare items. | Ruby helmet | Sell | Sell the ruby helmet? | You get 300 coins. | Keep helmet | Sell for 300 | Sold for 300 coins
+An online game, selling rare items. | Ruby helmet | Sell it | Sell the ruby helmet? | You get 300 coins. | Keep helmet | Sell for 300 | Sold for 300 coins
 A hotel lets guests check out on a screen. | Room 512 | Check out | Leaving already? | Please put the key in the box. | Stay a bit | Check me out | Safe travels
 """,
     (
