@@ -90,6 +90,8 @@ def _attach_images(run: Run, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, 
         row["image_left_out"] = row["image"] is not None and row["image"] not in kept
         left_out += row["image_left_out"]
         row["image"] = row["image"] if row["image"] in kept else None
+    if kept:
+        run.notes.append("Screenshots are cropped to what is painted, and shrunk.")
     if left_out:
         run.notes.append(f"{left_out:,} screenshots left out to keep the page small (an even sample is kept).")
     if thumbnails.unreadable:

@@ -16,10 +16,12 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageChops
 
-THUMBNAIL = (480, 480)
-"""Largest width and height of an embedded screenshot, in pixels."""
+THUMBNAIL = (480, 300)
+"""Width and height, at most, of an embedded screenshot, in pixels."""
+_CLOSEST = (320, 200)  # a picture shows at least this much of the page, so that it is never blown up
+_MARGIN = 16
 
 
 def utf16_offsets(text: str) -> Sequence[int]:
@@ -147,6 +149,24 @@ def _expectation(expect: Mapping[str, Any]) -> str:
     raise KeyError(key)
 
 
+def crop_to_content(picture: Image.Image) -> Image.Image:
+    """The part of a page that is not plain background, with a margin, in the shape of a thumbnail.
+
+    A small component in the corner of a 1280 x 800 page could not be read at thumbnail size.
+    """
+    corner = picture.getpixel((picture.width - 1, picture.height - 1))
+    painted = ImageChops.difference(picture, Image.new("RGB", picture.size, corner)).getbbox()
+    if painted is None:
+        return picture
+    left, top, right, bottom = painted
+    wide, high = _CLOSEST
+    scale = max(1.0, (right - left + 2 * _MARGIN) / wide, (bottom - top + 2 * _MARGIN) / high)
+    width, height = min(round(wide * scale), picture.width), min(round(high * scale), picture.height)
+    x = min(max((left + right - width) // 2, 0), picture.width - width)
+    y = min(max((top + bottom - height) // 2, 0), picture.height - height)
+    return picture.crop((x, y, x + width, y + height))
+
+
 class Thumbnails:
     """Screenshots as small WebP data URIs, each different picture once."""
 
@@ -175,7 +195,7 @@ class Thumbnails:
 
     def _shrink(self, content: bytes) -> str:
         with Image.open(io.BytesIO(content)) as picture:
-            small = picture.convert("RGB")
+            small = crop_to_content(picture.convert("RGB"))
         small.thumbnail(THUMBNAIL, reducing_gap=2.0)
         buffer = io.BytesIO()
         small.save(buffer, "WEBP", quality=70, method=4)

@@ -80,7 +80,7 @@ function tile(page, row) {
 
 /** The screenshot, or in its place what the completion ended with. */
 function picture(page, row) {
-  if (row.image) return el("img", { src: page.images[row.image], alt: "", width: 480, height: 300 });
+  if (row.image) return el("img", { src: page.images[row.image], alt: "" });
   const why = row.diagnostics.find(({ severity }) => severity !== "warning")?.message ?? row.text.slice(-180);
   return el("span", { className: "stub", textContent: row.image_left_out ? "screenshot left out" : visible(why) });
 }

@@ -56,7 +56,7 @@ function fullText(page, row) {
 
 function aside(page, row) {
   const parts = [];
-  if (row.image) parts.push(el("img", { className: "shot", src: page.images[row.image], alt: `Screenshot of the component for: ${visible(row.prompt)}`, width: 480, height: 300 }));
+  if (row.image) parts.push(el("img", { className: "shot", src: page.images[row.image], alt: `Screenshot of the component for: ${visible(row.prompt)}` }));
   else if (row.image_left_out) parts.push(el("p", { className: "hint", textContent: "Its screenshot was left out to keep this page small." }));
   if (row.requirements.length) {
     const met = row.requirements.filter((one) => one.met).length;

@@ -227,7 +227,7 @@ def _requirement(check: dict[str, Any], met: bool, reason: str) -> dict[str, Any
 def _pictures(root: Path, rng: random.Random, noisy: bool) -> list[str]:
     """1280 x 800 pages with a card on them; noise instead where the test wants pictures that do not compress."""
     names = []
-    for number in range(90 if noisy else 24):
+    for number in range(48 if noisy else 24):
         if noisy:
             picture = Image.frombytes("RGB", (480, 300), rng.randbytes(480 * 300 * 3))
         else:

@@ -22,7 +22,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.report import write_report
 from bot_grpo.report_charts import charts, duration, tiles
 from bot_grpo.report_data import Entry, choose, evenly, read_run, to_series
-from bot_grpo.report_rows import Thumbnails, describe, pack
+from bot_grpo.report_rows import Thumbnails, crop_to_content, describe, pack
 
 
 def payload_of(page: Path) -> dict[str, Any]:
@@ -242,6 +242,25 @@ def test_pictures_are_small_deduplicated_and_only_from_the_run(tmp_path: Path) -
         assert pictures.add(name) is None
     assert pictures.unreadable == 3
     assert pictures.add(None) is None
+
+
+@pytest.mark.parametrize(
+    ("box", "expected"),
+    [
+        ((10, 10, 60, 30), (320, 200)),  # a word in the corner: as it is on the page
+        ((400, 100, 880, 600), (851, 532)),  # a card: all of it, in the thumbnail's shape
+        ((0, 0, 1280, 790), (1280, 800)),  # a full page
+        (None, (1280, 800)),  # an empty one
+    ],
+)
+def test_a_picture_shows_what_is_painted(box: tuple[int, int, int, int] | None, expected: tuple[int, int]) -> None:
+    page = Image.new("RGB", (1280, 800), "white")
+    if box:
+        page.paste("black", box)
+    cropped = crop_to_content(page)
+    assert cropped.size == expected
+    black = (box[2] - box[0]) * (box[3] - box[1]) if box else 0
+    assert cropped.convert("L").histogram()[0] == black, "nothing that is painted is cut off"
 
 
 # Curves and figures
