@@ -51,6 +51,7 @@ def cold_start(
     seed: int,
     output_dir: str,
     use_cpu: bool,
+    bf16: bool = False,
 ) -> float:
     """Train `model` in place for `steps` steps; returns the mean loss (nats a token)."""
     args = TrainingArguments(
@@ -66,6 +67,7 @@ def cold_start(
         disable_tqdm=True,
         logging_strategy="no",
         use_cpu=use_cpu,
+        bf16=bf16,  # autocast is set for the whole process: what follows must ask for the same
         remove_unused_columns=False,
     )
     trainer = Trainer(model=model, args=args, train_dataset=data, data_collator=_collate)

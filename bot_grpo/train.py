@@ -148,6 +148,7 @@ def _cold_start(
         seed=args.seed,
         output_dir=args.output_dir,
         use_cpu=args.use_cpu or not torch.cuda.is_available(),
+        bf16=bool(args.bf16),
     )
     run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
     console.print(f"cold start: {args.cold_start_steps} supervised steps on reference answers, loss {loss:.3f}")

@@ -1,0 +1,161 @@
+"""`bot-grpo train` as a person runs it, with a tiny model and the real sandbox."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from bot_grpo.cli import main
+from bot_grpo.cli.train import RECIPES, parse, read_config
+from bot_grpo.rundir import RunDir
+from tiny import save_tiny_model
+
+FLAGS = (
+    "--config react-smollm2-cpu --model_dtype float32 --bf16 false --max_completion_length 24 --cold_start_steps 1 "
+    "--cold_start_batch_size 2 --eval_prompts 3 --per_device_train_batch_size 2 --gradient_accumulation_steps 2 "
+    "--num_generations 2 --per_device_eval_batch_size 3 --eval_steps 2 --save_steps 2 --lora_r 2"
+).split()
+TIMES = ("seconds/", "runtime", "per_second", "step_time")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+def train(tiny: Path, out: Path, *flags: str) -> int:
+    return main(["train", *FLAGS, "--model", str(tiny), "--output_dir", str(out), *flags])
+
+
+@pytest.fixture(scope="module")
+def straight(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of four steps that nothing interrupts."""
+    out = tmp_path_factory.mktemp("runs") / "straight"
+    assert train(tiny, out, "--max_steps", "4") == 0
+    return out
+
+
+def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in row.items() if not any(t in k for t in TIMES)} for row in rows]
+
+
+@pytest.mark.browser
+def test_a_run_leaves_what_the_run_directory_promises(straight: Path) -> None:
+    rows = RunDir(straight).read_metrics()
+    steps = [r for r in rows if "loss" in r]
+    assert [r["step"] for r in steps] == [1, 2, 3, 4]
+    assert {"compile_rate", "render_rate", "requirements", "reward/outcome", "completion_length", "truncated",
+            "seconds/generate", "seconds/score", "seconds/update", "algo/sigma", "grad_norm"} <= set(steps[0])  # fmt: skip
+    assert [r["step"] for r in rows if "eval/compile_rate" in r] == [0, 2, 4]
+    assert rows[0]["cold_start/steps"] == 1
+    rollouts = pq.read_table(straight / "rollouts" / "step-00001.parquet").to_pylist()
+    assert [r["group"] for r in rollouts] == [0, 0, 1, 1]
+    for r in rollouts:
+        assert len(r["token_ids"]) == len(r["spans"]) == len(r["token_rewards"]) == len(r["advantages"])
+        assert r["status"]
+    assert yaml.safe_load((straight / "config.yaml").read_text())["algorithm"] == "bot_grpo"
+    assert json.loads((straight / "summary.json").read_text())["finished"] is True
+    assert (straight / "model" / "adapter_model.safetensors").exists()
+
+
+@pytest.mark.browser
+def test_a_resumed_run_comes_to_the_same_numbers(tiny: Path, straight: Path, tmp_path: Path) -> None:
+    out = tmp_path / "resumed"
+    assert train(tiny, out, "--max_steps", "2") == 0
+    config = ["train", "--config", str(out / "config.yaml"), "--output_dir", str(out), "--max_steps", "4"]
+    assert main([*config, "--resume", "auto"]) == 0
+    mine, theirs = (without_times(RunDir(p).read_metrics()) for p in (out, straight))
+    assert [r for r in mine if "loss" in r] == [r for r in theirs if "loss" in r]
+    assert [r for r in mine if "eval/compile_rate" in r and r["step"] == 4] == [
+        r for r in theirs if "eval/compile_rate" in r and r["step"] == 4
+    ]
+    a, b = (load_file(p / "model" / "adapter_model.safetensors") for p in (out, straight))
+    assert a.keys() == b.keys()
+    for name in a:
+        torch.testing.assert_close(a[name], b[name], rtol=0, atol=0)
+
+
+@pytest.mark.browser
+def test_ctrl_c_saves_a_checkpoint_and_says_how_to_go_on(tiny: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    command = [sys.executable, "-m", "bot_grpo", "train", *FLAGS, "--model", str(tiny), "--output_dir", str(out),
+               "--max_steps", "500", "--save_steps", "500", "--eval_strategy", "no", "--eval_on_start", "false"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=os.getcwd())
+    deadline = time.monotonic() + 200
+    while not RunDir(out).read_metrics()[1:] and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=100)[0]
+    assert process.returncode == 1, text
+    assert "--resume auto" in text
+    done = json.loads((out / "summary.json").read_text())
+    assert done["finished"] is False
+    assert (out / "checkpoints" / f"checkpoint-{done['steps']}" / "trainer_state.json").exists()
+
+
+BAD = [
+    (["--algorithm", "bot_grop"], "did you mean 'bot_grpo'"),
+    (["--algorithm_settings", '{"sigma": 1}'], "no setting sigma"),
+    (["--config", "no-such-recipe"], "neither a file nor a recipe"),
+    (["--no_such_flag", "1"], "--no_such_flag"),
+    (["--num_generations", "3"], "num_generations"),
+    (["--model", "/nowhere/model"], "there is no such folder"),
+    (["--prompts", "nothing.jsonl"], "nothing.jsonl"),
+    (["--max_completion_length", "9000"], "context"),
+    (["--reward_settings", '{"w_compil": 1}'], "w_compil"),
+    (["--epsilon", "0.3"], "clip_low"),
+    (["--mask_truncated_completions", "true"], "overlong"),
+    (["--resume", "auto"], "no checkpoint"),
+    (["--task", "chess"], "no task 'chess'"),
+    (["--tier", "huge"], "huge"),
+    (["--max_steps", "many"], "many"),
+]
+
+
+@pytest.mark.parametrize(("flags", "says"), BAD, ids=lambda v: v[0] if isinstance(v, list) else "")
+def test_bad_input_is_one_line_and_exit_code_2(
+    flags: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(["train", "--config", "react-smollm2-cpu", "--output_dir", str(out), *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1, error
+    assert says in error
+    assert not out.exists() or not any(out.iterdir())
+
+
+def test_an_existing_run_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "metrics.jsonl").write_text("{}\n")
+    assert main(["train", "--config", "react-smollm2-cpu", "--output_dir", str(tmp_path)]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+    assert (tmp_path / "metrics.jsonl").read_text() == "{}\n"
+
+
+def test_an_unknown_key_in_a_config_names_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.yaml").write_text("algoritm: grpo\n")
+    assert main(["train", "--config", str(tmp_path / "c.yaml")]) == 2
+    assert "did you mean 'algorithm'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("recipe", sorted(p.stem for p in RECIPES.glob("*.yaml")))
+def test_every_recipe_parses(recipe: str, tmp_path: Path) -> None:
+    args = parse(["--config", recipe, "--output_dir", str(tmp_path)])
+    assert read_config(recipe)["model"] == args.model
+    args.make_algorithm()
+
+
+def test_a_flag_wins_over_the_config(tmp_path: Path) -> None:
+    args = parse(["--config", "react-smollm2-cpu", "--seed", "7", "--output_dir", str(tmp_path)])
+    assert args.seed == 7

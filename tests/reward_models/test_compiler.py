@@ -1,0 +1,125 @@
+"""The React reward: G from a verdict, S from its flagged lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from reward_models.alignment import spread_spans
+from reward_models.base import Rollout
+from reward_models.compiler import CompilerReward
+from sandbox.extract import extract
+from sandbox.outcome import Diagnostic, Outcome, RequirementResult, Status
+from sandbox.pool import Item
+
+CODE = "\n".join(f"line {n}" for n in range(1, 11))
+COMPONENT = "export default function App() {\n  return (\n    <p>hi</p>\n  );\n}"
+
+
+class StubSandbox:
+    """Stands where a real sandbox would, to give chosen verdicts."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = list(outcomes)
+        self.items: list[Item] = []
+
+    def run(self, items: Sequence[Item]) -> list[Outcome]:
+        self.items = list(items)
+        return self.outcomes
+
+
+def flagged(*lines: int, severity: str = "error") -> tuple[Diagnostic, ...]:
+    return tuple(Diagnostic("esbuild", severity, n, 1, f"wrong {n}") for n in lines)  # type: ignore[arg-type]
+
+
+def met(*flags: bool) -> tuple[RequirementResult, ...]:
+    return tuple(RequirementResult(f) for f in flags)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (Outcome(Status.OK, requirements=met(True, True)), 1.0),
+        (Outcome(Status.OK, requirements=met(True, False)), 0.75),
+        (Outcome(Status.OK, requirements=met(False, False)), 0.5),
+        (Outcome(Status.RUNTIME_ERROR), 0.25),
+        (Outcome(Status.TIMEOUT), 0.25),
+        (Outcome(Status.BLANK), 0.0),
+        (Outcome(Status.COMPILE_ERROR), -0.5),
+        (Outcome(Status.NO_CODE), -0.5),
+    ],
+)
+def test_the_outcome_is_compile_plus_render_plus_requirements(outcome: Outcome, expected: float) -> None:
+    assert CompilerReward(StubSandbox(), failure=-0.5).outcome(outcome, 2) == expected
+
+
+def test_a_row_without_requirements_earns_their_part_by_rendering() -> None:
+    reward = CompilerReward(StubSandbox())
+    assert reward.outcome(Outcome(Status.OK), 0) == 1.0
+    assert reward.outcome(Outcome(Status.RUNTIME_ERROR), 0) == 0.25
+
+
+def by_line(reward: CompilerReward, diagnostics: tuple[Diagnostic, ...], reply: str = COMPONENT) -> list[float]:
+    """S at the first character of each line of the component."""
+    found = extract(reply)
+    spans = reward.penalties(found, diagnostics, len(reply))
+    chars = spread_spans(spans, tuple((i, i + 1) for i in range(len(reply))))
+    return [round(float(chars[start]), 6) for start in found.line_starts]
+
+
+def test_a_penalty_decays_linearly_over_three_lines() -> None:
+    assert by_line(CompilerReward(StubSandbox()), flagged(1)) == [-1.0, -0.75, -0.5, -0.25, 0.0]
+
+
+def test_penalties_of_near_lines_add_up_and_keep_the_bound() -> None:
+    reward = CompilerReward(StubSandbox())
+    assert by_line(reward, flagged(2, 3)) == [-1.25, -1.75, -1.75, -1.25, -0.75]
+    assert min(by_line(reward, flagged(1, 2, 3, 4, 5))) == -reward.bound
+
+
+def test_a_line_flagged_twice_counts_once_and_a_warning_counts_a_tenth() -> None:
+    reward = CompilerReward(StubSandbox(), window=0)
+    assert by_line(reward, flagged(2, 2)) == [0, -1, 0, 0, 0]
+    assert by_line(reward, flagged(2, severity="warning")) == [0, -0.1, 0, 0, 0]
+    assert by_line(reward, flagged(2, severity="warning") + flagged(2)) == [0, -1, 0, 0, 0]
+
+
+def test_renormalised_penalties_share_one_line_and_the_first_error_can_stand_alone() -> None:
+    assert by_line(CompilerReward(StubSandbox(), window=0, renormalize=True), flagged(1, 3)) == [-0.5, 0, -0.5, 0, 0]
+    assert by_line(CompilerReward(StubSandbox(), window=0, first_error_only=True), flagged(3, 1)) == [-1, 0, 0, 0, 0]
+
+
+def test_lines_are_those_of_the_code_wherever_it_stands_in_the_reply() -> None:
+    reply = f"Here you are:\n\n```jsx\n{COMPONENT}\n```\nEnjoy!"
+    assert by_line(CompilerReward(StubSandbox(), window=0), flagged(3), reply) == [0, 0, -1, 0, 0]
+    spans = CompilerReward(StubSandbox(), window=0).penalties(extract(reply), flagged(3), len(reply))
+    assert [reply[a:b] for a, b, *_ in spans] == ["    <p>hi</p>\n"]
+    assert spans[0].reason == "wrong 3"
+
+
+def test_a_diagnostic_past_the_end_of_the_code_lands_nowhere() -> None:
+    assert by_line(CompilerReward(StubSandbox(), window=0), flagged(99)) == [0] * 5
+
+
+def test_score_hands_requirements_to_the_sandbox_and_reports_rates() -> None:
+    requirement = {"check": "role", "role": "button"}
+    sandbox = StubSandbox(Outcome(Status.OK, COMPONENT, requirements=met(True)), Outcome(Status.COMPILE_ERROR))
+    rollouts = [Rollout("p", COMPONENT, row={"requirements": [requirement]}), Rollout("p", "const a = <p")]
+    good, bad = CompilerReward(sandbox).score(rollouts)
+    assert sandbox.items[0].requirements == (requirement,)
+    assert good is not None
+    assert bad is not None
+    assert (good.outcome, bad.outcome) == (1.0, 0.0)
+    assert good.metrics == {"compile_rate": 1, "render_rate": 1, "requirements": 1, "success": 1}
+    assert bad.metrics == {"compile_rate": 0, "render_rate": 0, "requirements": 0, "success": 0}
+
+
+def test_a_local_penalty_never_outweighs_the_outcome_by_default() -> None:
+    """Paper's design rule w_g >> w_s B, for a correct rollout with a warning against a wrong one without any."""
+    reward = CompilerReward(StubSandbox())
+    worst_correct = reward.outcome(Outcome(Status.OK, requirements=met(True)), 1) + 0.1 * reward.line_penalty
+    best_wrong = reward.outcome(Outcome(Status.COMPILE_ERROR), 1)
+    assert worst_correct > best_wrong
+    assert np.isfinite(reward.bound)
