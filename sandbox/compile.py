@@ -11,13 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sandbox.errors import SetupError
+from sandbox.limits import MAX_ARROWS, MAX_BYTES, MAX_DEPTH
 from sandbox.outcome import Diagnostic, Status
 from sandbox.processes import GoneError, LateError, LineProcess
 
-MAX_BYTES = 200_000
-MAX_DEPTH = 256
-MAX_ARROWS = 200
 _IN_FLIGHT = 32
+_START_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,13 @@ class NodeCompiler:
             env = {**os.environ, "NODE_ENV": "production"}
             env.pop("NODE_OPTIONS", None)
             self._process = LineProcess(self._argv, env=env)
-            self._process.receive(time.monotonic() + 60)  # its first line says that it is ready
+            try:
+                self._process.receive(time.monotonic() + _START_S)  # its first line says that it is ready
+            except (GoneError, LateError) as error:
+                words = self._process.last_words()
+                self.close()
+                hint = "python -m sandbox.setup repairs its packages"
+                raise SetupError(f"the Node worker does not start: {words or error}; {hint}") from error
         return self._process
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ is imported in the child alone (`python -m sandbox.fallback`, started by exec), 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -17,10 +18,12 @@ from typing import Self
 
 from sandbox.codetext import component_rank
 from sandbox.compile import Compiled, Source
+from sandbox.errors import SetupError
 from sandbox.outcome import Diagnostic, Status
-from sandbox.processes import GoneError, LateError, LineProcess
+from sandbox.processes import GoneError, LateError, LineProcess, end_with_parent
 
 _IMPORT = re.compile(r"""^[ \t]*(?:import|export)\b[^"'`;()]*?(?:\bfrom\s*)?["']([^"'\n]+)["']""", re.MULTILINE)
+_START_S = 60.0
 _STYLE_SHEET = re.compile(r"\.{1,2}/.*\.(?:css|scss|sass|less)$")
 
 
@@ -63,13 +66,21 @@ class PyCompiler:
         for _ in range(2):
             try:
                 if self._process is None:
-                    self._process = LineProcess([sys.executable, "-m", "sandbox.fallback"])
-                    self._process.receive(time.monotonic() + 60)
+                    self._process = LineProcess([sys.executable, "-m", "sandbox.fallback", str(os.getpid())])
+                    self._start(self._process)
                 self._process.send({"code": code}, time.monotonic() + self._timeout_s)
                 return bool(self._process.receive(time.monotonic() + self._timeout_s)["compiles"])
             except (GoneError, LateError):
                 self.close()
         return None
+
+    def _start(self, process: LineProcess) -> None:
+        try:
+            process.receive(time.monotonic() + _START_S)
+        except (GoneError, LateError) as error:
+            words = process.last_words()
+            self.close()
+            raise SetupError(f"esbuild-py does not start ({words or error}), and there is no Node") from error
 
     def close(self) -> None:
         if self._process is not None:
@@ -86,7 +97,9 @@ class PyCompiler:
 def _child() -> None:
     from esbuild_py import transform
 
+    end_with_parent(int(sys.argv[1]))
     print(json.dumps({"ready": True}), flush=True)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # it complains there of every error
     for line in sys.stdin:
         code = json.loads(line)["code"].encode("utf-8", "replace").decode()
         print(json.dumps({"compiles": bool(transform(code))}), flush=True)

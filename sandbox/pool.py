@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import queue
-import sys
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -19,14 +17,12 @@ from sandbox.compile import Compiled, NodeCompiler, Source, refusal
 from sandbox.errors import SetupError
 from sandbox.extract import extract
 from sandbox.fallback import PyCompiler
-from sandbox.outcome import Diagnostic, Outcome, RequirementResult, Status
-from sandbox.processes import GoneError, LateError, LineProcess
+from sandbox.outcome import Diagnostic, Outcome, Status
+from sandbox.render_process import Rendered, RenderProcess
 from sandbox.requirements import check_grammar
 
-_START_S = 90.0
-_GRACE_S = 20.0  # what a render process may take on top of a component's time-out, to start a new browser
-PATIENCE = 3  # as in render
-_CHUNK = 16
+_CHUNK = 16  # compiled together; while they are rendered the next ones are compiled
+_REMEMBERED = 4096  # outcomes
 
 
 @dataclass(frozen=True)
@@ -40,13 +36,23 @@ class Item:
 
     @property
     def key(self) -> str:
-        return json.dumps([self.kind, self.language, self.requirements, self.text], sort_keys=True)
+        """Equal for equal items."""
+        fields = json.dumps([self.kind, self.language, self.requirements, self.text], sort_keys=True)
+        return hashlib.sha256(fields.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Task:
+    index: int
+    outcome: Outcome
+    compiled: Compiled
 
 
 class Sandbox:
     """Compiles and renders components in child processes. A context manager; `close` ends every process.
 
-    `timeout_s` is what one component may take to render. `screenshots` is a folder; a file is named by its content.
+    `workers` is the number of browsers side by side. `timeout_s` is what one component may take to render, on a clock
+    that the page cannot stop. `screenshots` is a folder, made if need be; a file is named by what it shows.
     Raises SetupError when Node (for rendering), its packages or Chromium are missing, and RequirementError for a
     requirement that does not follow the grammar. Nothing that a component does raises.
     """
@@ -58,121 +64,108 @@ class Sandbox:
         self._render = render
         self._timeout_s = timeout_s
         self._screenshots = screenshots
-        self._cache: dict[str, Outcome] = {}
-        self._renderers: list[_RenderProcess] = []
+        self._remembered: dict[str, Outcome] = {}
         self._compiler: NodeCompiler | PyCompiler | None = None
+        self._renderers: list[RenderProcess] = []
+        self._idle: queue.SimpleQueue[RenderProcess] = queue.SimpleQueue()
         if screenshots is not None:
             screenshots.mkdir(parents=True, exist_ok=True)
 
     def run(self, items: Sequence[Item], *, on_done: Callable[[int, Outcome], None] | None = None) -> list[Outcome]:
-        """Judge `items`; outcomes are in input order. `on_done(index, outcome)` is called as each is finished."""
+        """Judge `items`; the outcomes are in their order.
+
+        `on_done(index, outcome)` is called in this thread as each is finished. Equal items are judged once. An
+        exception (Ctrl-C, or one of `on_done`) ends every process before it goes on.
+        """
         for item in items:
             for requirement in item.requirements:
                 check_grammar(requirement)
-        first: dict[str, int] = {}
-        copies: dict[int, list[int]] = {}
-        outcomes: list[Outcome | None] = [None] * len(items)
+        keys = [item.key for item in items]
+        indices: dict[str, list[int]] = {}
+        for index, key in enumerate(keys):
+            indices.setdefault(key, []).append(index)
+        outcomes: dict[int, Outcome] = {}
 
-        def done(index: int, outcome: Outcome) -> None:
-            for each in [index, *copies.get(index, [])]:
-                outcomes[each] = outcome
+        def done(key: str, outcome: Outcome) -> None:
+            for index in indices[key]:
+                outcomes[index] = outcome
                 if on_done is not None:
-                    on_done(each, outcome)
+                    on_done(index, outcome)
 
-        todo = []
-        for index, item in enumerate(items):
-            key = item.key
-            if key in self._cache:
-                done(index, self._cache[key])
-            elif key in first:
-                copies.setdefault(first[key], []).append(index)
-            else:
-                first[key] = index
-                todo.append(index)
-
-        def judged(index: int, outcome: Outcome) -> None:
-            self._cache[items[index].key] = outcome
-            done(index, outcome)
-
+        known = {key: self._remembered[key] for key in indices if key in self._remembered}
+        for key, outcome in known.items():
+            done(key, outcome)
+        todo = [indices[key][0] for key in indices if key not in known]
         try:
-            self._judge(items, todo, judged)
+            for index, outcome in self._judge(items, todo):
+                self._remember(keys[index], outcome)
+                done(keys[index], outcome)
         except BaseException:
             self.close()
             raise
-        return [outcome for outcome in outcomes if outcome is not None]
+        return [outcomes[index] for index in range(len(items))]
 
-    def _judge(self, items: Sequence[Item], todo: Sequence[int], judged: Callable[[int, Outcome], None]) -> None:
-        finished: queue.SimpleQueue[tuple[_Task, Outcome | BaseException]] = queue.SimpleQueue()
-        waiting: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        threads: list[threading.Thread] = []
-        rendering = 0
+    def _remember(self, key: str, outcome: Outcome) -> None:
+        if len(self._remembered) >= _REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+        self._remembered[key] = outcome
 
-        def collect(*, block: bool) -> None:
-            nonlocal rendering
-            while rendering and (block or not finished.empty()):
-                task, outcome = finished.get()
-                rendering -= 1
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                judged(task.index, self._placed(outcome, task.compiled.language))
-
+    def _judge(self, items: Sequence[Item], todo: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
+        """Outcomes as they come: compiled here, rendered in a few threads that only wait for render processes."""
+        threads = ThreadPoolExecutor(self._workers)
+        running: dict[Future[Rendered], _Task] = {}
         try:
             for begin in range(0, len(todo), _CHUNK):
-                for index, outcome, compiled in self._compile(items, todo[begin : begin + _CHUNK]):
-                    if compiled is None or not self._render:
-                        judged(index, outcome)
-                        continue
-                    waiting.put(_Task(index, outcome, compiled, items[index].requirements))
-                    rendering += 1
-                    if len(threads) < self._workers and rendering > len(threads):
-                        threads.append(self._start_thread(len(threads), waiting, finished))
-                collect(block=False)
-            collect(block=True)
+                for task in self._compile(items, todo[begin : begin + _CHUNK]):
+                    if task.outcome.status is Status.OK and self._render:
+                        requirements = items[task.index].requirements
+                        running[threads.submit(self._rendered, task.compiled, requirements)] = task
+                    else:
+                        yield task.index, task.outcome
+                yield from self._finished(running, 0)
+            while running:
+                yield from self._finished(running, None)
+        except BaseException:
+            for renderer in self._renderers:
+                renderer.stop()
+            raise
         finally:
-            for _ in threads:
-                waiting.put(None)
+            threads.shutdown(cancel_futures=True)
 
-    def _start_thread(
-        self,
-        number: int,
-        waiting: queue.SimpleQueue[_Task | None],
-        finished: queue.SimpleQueue[tuple[_Task, Outcome | BaseException]],
-    ) -> threading.Thread:
-        if number == len(self._renderers):
-            folder = setup.prepare_worker()
-            self._renderers.append(_RenderProcess(folder, setup.chromium(), self._screenshots, self._timeout_s))
-        renderer = self._renderers[number]
+    def _finished(
+        self, running: dict[Future[Rendered], _Task], timeout_s: float | None
+    ) -> Iterator[tuple[int, Outcome]]:
+        done, _ = wait(running, timeout_s, return_when=FIRST_COMPLETED)
+        for future in done:
+            task = running.pop(future)
+            yield task.index, self._with_page(task, future.result())
 
-        def work() -> None:
-            while (task := waiting.get()) is not None:
-                try:
-                    finished.put((task, renderer.render(task)))
-                except BaseException as error:
-                    finished.put((task, error))
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        return thread
-
-    def _compile(self, items: Sequence[Item], indices: Sequence[int]) -> list[tuple[int, Outcome, Compiled | None]]:
-        results: list[tuple[int, Outcome, Compiled | None]] = []
-        sources: list[tuple[int, Outcome, Source]] = []
+    def _compile(self, items: Sequence[Item], indices: Sequence[int]) -> list[_Task]:
+        tasks: list[_Task] = []
+        sources: list[Source] = []
+        waiting: list[_Task] = []
         for index in indices:
             outcome, language = _extracted(items[index])
-            if outcome.status is not Status.OK:
-                results.append((index, outcome, None))
-            elif why := refusal(outcome.code):
+            why = refusal(outcome.code) if outcome.status is Status.OK else None
+            if why is not None:
                 found = Diagnostic("sandbox", "fatal", 1, 1, why)
-                results.append((index, replace(outcome, status=Status.TOO_LARGE, diagnostics=(found,)), None))
+                outcome = replace(outcome, status=Status.TOO_LARGE, diagnostics=(found,))
+            task = _Task(index, outcome, Compiled(outcome.status))
+            if outcome.status is Status.OK:
+                waiting.append(task)
+                sources.append(Source(outcome.code, language))
             else:
-                sources.append((index, outcome, Source(outcome.code, language)))
-        answers = self._get_compiler().compile([source for _, _, source in sources]) if sources else []
-        for (index, outcome, _), compiled in zip(sources, answers, strict=True):
+                tasks.append(task)
+        answers = self._get_compiler().compile(sources) if sources else []
+        for task, compiled in zip(waiting, answers, strict=True):
             outcome = replace(
-                outcome, status=compiled.status, diagnostics=compiled.diagnostics, compile_ms=round(compiled.ms, 2)
+                task.outcome,
+                status=compiled.status,
+                diagnostics=compiled.diagnostics,
+                compile_ms=round(compiled.ms, 2),
             )
-            results.append((index, outcome, compiled if compiled.status is Status.OK else None))
-        return sorted(results, key=lambda result: result[0])
+            tasks.append(_Task(task.index, outcome, compiled))
+        return sorted(tasks, key=lambda task: task.index)
 
     def _get_compiler(self) -> NodeCompiler | PyCompiler:
         if self._compiler is None:
@@ -186,40 +179,49 @@ class Sandbox:
                 self._compiler = PyCompiler(timeout_s=self._timeout_s)
         return self._compiler
 
-    def _placed(self, outcome: Outcome, language: str) -> Outcome:
-        """Runtime diagnostics come with places in the script (0 where unknown); give them their places in the code."""
+    def _rendered(self, compiled: Compiled, requirements: Sequence[Mapping[str, Any]]) -> Rendered:
+        try:
+            renderer = self._idle.get_nowait()
+        except queue.Empty:
+            worker, chromium = setup.prepare_worker(), setup.chromium()
+            renderer = RenderProcess(worker, chromium, self._screenshots, self._timeout_s)
+            self._renderers.append(renderer)
+        try:
+            return renderer.render(compiled, requirements)
+        finally:
+            self._idle.put(renderer)
 
-        def placed(d: Diagnostic) -> Diagnostic:
-            if d.source != "runtime":
-                return d
+    def _with_page(self, task: _Task, rendered: Rendered) -> Outcome:
+        source = Source(task.outcome.code, task.compiled.language)
+        severity: Literal["error", "warning"] = "warning" if rendered.status is Status.OK else "error"
+        found = []
+        for message, line, column in rendered.troubles:
             place, compiler = (1, 1), self._get_compiler()
-            if d.line > 1 and isinstance(compiler, NodeCompiler):  # line 1 of a script is ours
-                place = compiler.trace(Source(outcome.code, language), d.line - 1, d.column)
-            return replace(d, line=place[0], column=place[1])
-
-        return replace(outcome, diagnostics=tuple(map(placed, outcome.diagnostics)))
+            if line is not None and line > 1 and isinstance(compiler, NodeCompiler):  # line 1 of a script is ours
+                place = compiler.trace(source, line - 1, column)
+            found.append(Diagnostic("runtime", severity, *place, message))
+        return replace(
+            task.outcome,
+            status=rendered.status,
+            diagnostics=(*task.outcome.diagnostics, *found),
+            requirements=rendered.requirements,
+            render_ms=round(rendered.ms, 2),
+            screenshot=rendered.screenshot,
+        )
 
     def close(self) -> None:
-        """End every child process."""
+        """End every child process. The sandbox can be used again: it starts new ones."""
         for renderer in self._renderers:
             renderer.close()
         if self._compiler is not None:
             self._compiler.close()
-        self._renderers, self._compiler = [], None
+        self._renderers, self._compiler, self._idle = [], None, queue.SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
-
-
-@dataclass(frozen=True)
-class _Task:
-    index: int
-    outcome: Outcome
-    compiled: Compiled
-    requirements: Sequence[Mapping[str, Any]]
 
 
 _LANGUAGES = {
@@ -236,78 +238,3 @@ def _extracted(item: Item) -> tuple[Outcome, str | None]:
         return Outcome(Status(found.status)), None
     language = item.language or _LANGUAGES.get(found.language)
     return Outcome(Status.OK, code=found.code, code_start=found.start), language
-
-
-class _RenderProcess:
-    """A render process, started when first needed and again when it died or did not answer."""
-
-    def __init__(self, worker: Path, chromium: Path | None, screenshots: Path | None, timeout_s: float) -> None:
-        self._argv = [
-            *(sys.executable, "-m", "sandbox.render_worker", str(worker), str(chromium or "")),
-            *(str(screenshots.resolve()) if screenshots else "", str(os.getpid())),
-        ]
-        self._timeout_s = timeout_s
-        self._process: LineProcess | None = None
-
-    def render(self, task: _Task) -> Outcome:
-        """The outcome, rendered; tried twice, then `crashed`."""
-        outcome, compiled = task.outcome, task.compiled
-        request = {
-            "script": compiled.script,
-            "css": compiled.css,
-            "bundles": compiled.bundles,
-            "requirements": list(task.requirements),
-            "timeout_s": self._timeout_s,
-        }
-        begun = time.monotonic()
-        for _ in range(2):
-            try:
-                answer = self._ask(request)
-            except (GoneError, LateError):
-                self.close()
-                continue
-            if "failed" in answer:
-                raise SetupError(answer["failed"])
-            if answer["status"] != Status.CRASHED:
-                return _rendered(outcome, answer)
-        why = Diagnostic("runtime", "fatal", 1, 1, "took the browser down, twice")
-        ms = round((time.monotonic() - begun) * 1000, 2)
-        return replace(outcome, status=Status.CRASHED, diagnostics=(*outcome.diagnostics, why), render_ms=ms)
-
-    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        process = self._running()
-        deadline = time.monotonic() + self._timeout_s * PATIENCE + _GRACE_S
-        process.send(request, deadline)
-        return process.receive(deadline)
-
-    def _running(self) -> LineProcess:
-        if self._process is None:
-            self._process = LineProcess(self._argv)
-            try:
-                hello = self._process.receive(time.monotonic() + _START_S)
-            except (GoneError, LateError) as error:
-                raise SetupError(f"the render process does not start: {error}") from error
-            if "failed" in hello:
-                hint = "install Chromium (python -m sandbox.setup) or set BOT_GRPO_CHROMIUM"
-                raise SetupError(f"Chromium does not start: {hello['failed']}; {hint}")
-        return self._process
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-
-def _rendered(outcome: Outcome, answer: Mapping[str, Any]) -> Outcome:
-    severity: Literal["error", "warning"] = "warning" if answer["status"] == Status.OK else "error"
-    found = [
-        Diagnostic("runtime", severity, line or 1, column, message) for message, line, column in answer["troubles"]
-    ]
-    return replace(
-        outcome,
-        status=Status(answer["status"]),
-        diagnostics=(*outcome.diagnostics, *found),
-        requirements=tuple(RequirementResult(met, reason) for met, reason in answer["requirements"]),
-        render_ms=round(answer["ms"], 2),
-        screenshot=Path(answer["screenshot"]) if answer["screenshot"] else None,
-    )

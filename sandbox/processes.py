@@ -8,8 +8,10 @@ import os
 import selectors
 import signal
 import subprocess
+import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +32,12 @@ class LineProcess:
     """
 
     def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             env=dict(env) if env is not None else None,
             start_new_session=True,
             bufsize=0,
@@ -106,16 +109,23 @@ class LineProcess:
             raise GoneError("the child process has ended")
         self._buffer += data
 
-    def close(self, grace_s: float = 0.0) -> None:
-        """End the child and everything that it started; `grace_s` is how long it may take to end by itself."""
-        with contextlib.suppress(OSError):
-            self._in.close()
-        if grace_s:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(grace_s)
+    def last_words(self) -> str:
+        """The last line that the child wrote to its stderr."""
+        self._errors.seek(0)
+        lines = self._errors.read()[-10_000:].decode("utf-8", "replace").split("\n")
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+    def kill(self) -> None:
+        """End the child and everything that it started; whoever waits for it in another thread gets a GoneError."""
         kill_tree(self._process.pid)
+
+    def close(self) -> None:
+        """`kill`, and let go of its pipes."""
+        self.kill()
         self._process.wait()
-        self._out.close()
+        for stream in (self._in, self._out, self._errors):
+            with contextlib.suppress(OSError):
+                stream.close()
 
 
 def _wait(selector: selectors.BaseSelector, deadline: float) -> list[tuple[selectors.SelectorKey, int]]:
@@ -123,6 +133,20 @@ def _wait(selector: selectors.BaseSelector, deadline: float) -> list[tuple[selec
     if not ready:
         raise LateError("no answer before the deadline")
     return ready
+
+
+def end_with_parent(parent: int, clean_up: Callable[[], None] | None = None) -> None:
+    """For a child: end, with everything that it started, as soon as process `parent` is gone (a SIGKILL included)."""
+
+    def follow() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        kill_tree(os.getpid(), itself=False)
+        if clean_up is not None:
+            clean_up()
+        os._exit(0)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def descendants(pid: int) -> list[int]:

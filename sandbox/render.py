@@ -25,6 +25,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, CDPSession, Error, Playwright
 
 from sandbox.interact import check
+from sandbox.limits import AFTER_CLICK_MS, MEMORY, PATIENCE, RECYCLE_AFTER, VIRTUAL_MS
 from sandbox.outcome import RequirementResult, Status
 from sandbox.page import SOURCE_URL, Names, document, extra_bundle_call, first_script, readable, start_call
 from sandbox.pixels import is_uniform
@@ -47,13 +48,7 @@ FLAGS = (
     # a component that fills its memory ends soon
     "--js-flags=--max-old-space-size=512",
 )
-MEMORY_LIMIT = 2 << 30
-"""Bytes that the browser's processes may hold together; above that the component in it is ended as crashed."""
-VIRTUAL_MS = 2000
-"""How far a page's clock runs before the screenshot: long enough for the loading screens that apps pretend to have."""
-AFTER_CLICK_MS = 600
-RECYCLE_AFTER = 200
-PATIENCE = 3
+_SLICE_S = 0.3
 _CLOSE_S = 2.0
 
 
@@ -91,9 +86,10 @@ class _Page:
     cdp: CDPSession
     frame: str
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    crashed: asyncio.Event = field(default_factory=asyncio.Event)
+    crashed: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     rendered: int = 0
     # of the component that is there now:
+    step: str = ""
     loaders: set[str] = field(default_factory=set)  # documents that came up
     uncaught: bool = False
     troubles: list[Trouble] = field(default_factory=list)
@@ -137,19 +133,15 @@ class Renderer:
         page = await self._ready_page()
         page.renew()
         work = asyncio.ensure_future(self._run(page, job))
-        crash = asyncio.ensure_future(page.crashed.wait())
         try:
-            ending = await self._watched(work, crash, job.timeout_s)
+            ending = await self._watched(page, work, job.timeout_s)
             if ending is None:
                 return work.result()
         except Error as error:  # the page went away under our hands
             ending = Rendered(Status.CRASHED, (Trouble(error.message.partition("\n")[0]),))
         finally:
-            if work.done() and not work.cancelled() and work.exception() is None:
-                crash.cancel()
-            else:
+            if not work.done() or work.cancelled() or work.exception() is not None:
                 work.cancel()
-                crash.cancel()
                 await self._drop_page()
                 await asyncio.gather(work, return_exceptions=True)
         if page.shown is None:
@@ -157,42 +149,48 @@ class Renderer:
         why = "the page hung" if ending.status is Status.TIMEOUT else "the page crashed"
         return _with_results(page, job, why)
 
-    async def _watched(
-        self, work: asyncio.Future[Rendered], crash: asyncio.Future[Any], timeout_s: float
-    ) -> Rendered | None:
+    async def _watched(self, page: _Page, work: asyncio.Future[Rendered], timeout_s: float) -> Rendered | None:
         """Wait for `work`; returns None when it is done, and how it ended when it had to be given up.
 
         On a busy machine an honest component can be slow for no fault of its own: one that has had less than half of
         its time on a CPU gets up to PATIENCE times as long.
         """
-        begun, cpu = time.monotonic(), self._used(cpu_of)
+        begun, cpu = time.monotonic(), None
         while True:
             passed = time.monotonic() - begun
-            left = timeout_s - passed if passed < timeout_s else timeout_s * PATIENCE - passed
-            await asyncio.wait({work, crash}, timeout=min(max(left, 0), 0.3), return_when=asyncio.FIRST_COMPLETED)
+            end = timeout_s if passed < timeout_s else timeout_s * PATIENCE
+            slice_s = min(max(end - passed, 0), _SLICE_S)
+            waited: set[asyncio.Future[Any]] = {work, page.crashed}
+            await asyncio.wait(waited, timeout=slice_s, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return None
-            if crash.done():
+            if page.crashed.done():
                 return Rendered(Status.CRASHED, (Trouble("the page's process died (out of memory?)"),))
-            if self._used(memory_of) > MEMORY_LIMIT:
-                return Rendered(Status.CRASHED, (Trouble(f"needed more than {MEMORY_LIMIT >> 30} GB of memory"),))
+            if self._used(memory_of) > MEMORY:
+                return Rendered(Status.CRASHED, (Trouble(f"needed more than {MEMORY >> 30} GB of memory"),))
+            used = self._used(cpu_of)
+            cpu = used if cpu is None else cpu  # not looked up before: most components are done by now
             passed = time.monotonic() - begun
-            starved = self._used(cpu_of) - cpu < timeout_s / 2 and passed < timeout_s * PATIENCE
+            starved = used - cpu < timeout_s / 2 - _SLICE_S and passed < timeout_s * PATIENCE
             if passed >= timeout_s and not starved:
-                return Rendered(Status.TIMEOUT, (Trouble(f"did not settle within {timeout_s:g} s"),))
+                return Rendered(Status.TIMEOUT, (Trouble(f"did not settle within {timeout_s:g} s ({page.step})"),))
 
     async def _run(self, page: _Page, job: Job) -> Rendered:
         cdp = page.cdp
+        page.step = "opening the page"
         opened = await cdp.send("Page.navigate", {"url": "about:blank"})
         for bundle in job.bundles:
             if bundle not in self._always:
                 source = (self._vendor / f"{bundle}.js").read_text(encoding="utf-8")
                 await cdp.send("Runtime.evaluate", {"expression": extra_bundle_call(source, self._names)})
+        page.step = "running the module"
         call = start_call(document(job.css), job.script, self._names)
         result = await cdp.send("Runtime.evaluate", {"expression": call})
         if "exceptionDetails" in result:
             return Rendered(Status.RUNTIME_ERROR, (_trouble(result["exceptionDetails"]),))
+        page.step = "mounting"
         await settle(page, VIRTUAL_MS)
+        page.step = "taking the screenshot"
         shot = await cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
         page.shown = self._seen(page, base64.b64decode(shot["data"]), opened["loaderId"])
         if page.shown.status is not Status.OK or not job.requirements:
@@ -259,7 +257,12 @@ class Renderer:
         cdp = await context.new_cdp_session(tab)
         tree = await cdp.send("Page.getFrameTree")
         page = _Page(context, cdp, tree["frameTree"]["frame"]["id"])
-        tab.on("crash", lambda _: page.crashed.set())
+
+        def on_crash(_: Any) -> None:
+            if not page.crashed.done():
+                page.crashed.set_result(None)
+
+        tab.on("crash", on_crash)
         self._listen(page)
         for method, params in (
             ("Page.enable", {}),
@@ -322,9 +325,13 @@ class Renderer:
 
 
 async def settle(page: _Page, budget_ms: int) -> None:
-    """Let the page's clock run on by `budget_ms`, then stop it."""
+    """Let the page's clock run on by `budget_ms`, then stop it.
+
+    The clock moves when the page has nothing else to do, or after 50 tasks: one that draws frame after frame always has
+    something to do on a slow machine.
+    """
     page.settled.clear()
-    policy = {"policy": "advance", "budget": budget_ms, "maxVirtualTimeTaskStarvationCount": 500}
+    policy = {"policy": "advance", "budget": budget_ms, "maxVirtualTimeTaskStarvationCount": 50}
     await page.cdp.send("Emulation.setVirtualTimePolicy", policy)
     await page.settled.wait()
 

@@ -9,15 +9,15 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Error, async_playwright
 
-from sandbox.processes import kill_tree
+from sandbox.processes import end_with_parent, kill_tree
 from sandbox.render import Job, Renderer
 
 _LINE_LIMIT = 64 << 20
@@ -57,8 +57,8 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
     begun = time.monotonic()
     try:
         rendered = await renderer.render(job)
-    except OSError as error:
-        return {"failed": f"cannot save a screenshot: {error}"}
+    except Exception as error:  # not the component's doing: a full disk, no memory for a browser, our own mistake
+        return {"failed": f"rendering failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     return {
         "status": rendered.status,
         "troubles": [[t.message, t.line, t.column] for t in rendered.troubles],
@@ -68,26 +68,22 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
     }
 
 
-def _follow(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    _end()
-
-
-def _end() -> None:
-    kill_tree(os.getpid(), itself=False)
-    os._exit(0)
+def _forget() -> None:
+    """Remove the browser's profile and whatever else it left in the folder that this process was given for that."""
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
 
 
 def main() -> None:
     worker, chromium, screenshots, parent = sys.argv[1:5]
-    threading.Thread(target=_follow, args=(int(parent),), daemon=True).start()
+    end_with_parent(int(parent), _forget)
     try:
         asyncio.run(
             _serve(Path(worker), Path(chromium) if chromium else None, Path(screenshots) if screenshots else None)
         )
     finally:
-        _end()
+        kill_tree(os.getpid(), itself=False)
+        _forget()
+        os._exit(0)
 
 
 if __name__ == "__main__":

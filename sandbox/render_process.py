@@ -1,0 +1,137 @@
+"""The parent's side of the render process: start it, ask it, and end it with its browser when it does not answer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.compile import Compiled
+from sandbox.errors import SetupError
+from sandbox.limits import PATIENCE
+from sandbox.outcome import RequirementResult, Status
+from sandbox.processes import GoneError, LateError, LineProcess
+
+_START_S = 120.0
+_GRACE_S = 20.0  # what it may take on top of a component's time, to start a new browser
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What became of a page. A trouble is (message, line from 1 in the script or None, column from 0)."""
+
+    status: Status
+    troubles: tuple[tuple[str, int | None, int], ...] = ()
+    requirements: tuple[RequirementResult, ...] = ()
+    screenshot: Path | None = None
+    ms: float = 0.0
+
+
+class RenderProcess:
+    """One render process, started when first needed, and again when it died or did not answer.
+
+    `stop` may be called from any thread; the rest belongs to one thread at a time.
+    """
+
+    def __init__(self, worker: Path, chromium: Path | None, screenshots: Path | None, timeout_s: float) -> None:
+        self._argv = [
+            *(sys.executable, "-m", "sandbox.render_worker", str(worker), str(chromium or "")),
+            *(str(screenshots.resolve()) if screenshots else "", str(os.getpid())),
+        ]
+        self._timeout_s = timeout_s
+        self._process: LineProcess | None = None
+        self._folder: str | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def render(self, compiled: Compiled, requirements: Sequence[Mapping[str, Any]]) -> Rendered:
+        """Mount a component and look at it; it is tried twice before it is called `crashed`.
+
+        Raises SetupError when no browser can be started, and GoneError after `stop`.
+        """
+        request = {
+            "script": compiled.script,
+            "css": compiled.css,
+            "bundles": compiled.bundles,
+            "requirements": list(requirements),
+            "timeout_s": self._timeout_s,
+        }
+        begun = time.monotonic()
+        why = "the browser died or did not answer, twice"
+        for _ in range(2):
+            try:
+                answer = self._ask(request)
+            except (GoneError, LateError):
+                self._end()
+                if self._stopped:
+                    raise
+                continue
+            if "failed" in answer:
+                raise SetupError(answer["failed"])
+            if answer["status"] != Status.CRASHED:
+                return _rendered(answer)
+            why = f"{answer['troubles'][0][0]}, twice"
+        return Rendered(Status.CRASHED, ((why, None, 0),), ms=(time.monotonic() - begun) * 1000)
+
+    def stop(self) -> None:
+        """End the process, and let none be started any more."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+    def close(self) -> None:
+        """`stop`, and clean up. Nothing may be rendering any more."""
+        self.stop()
+        self._end()
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        process = self._running()
+        deadline = time.monotonic() + self._timeout_s * PATIENCE + _GRACE_S
+        process.send(request, deadline)
+        return process.receive(deadline)
+
+    def _running(self) -> LineProcess:
+        with self._lock:
+            if self._stopped:
+                raise GoneError("stopped")
+            if self._process is not None:
+                return self._process
+            self._folder = tempfile.mkdtemp(prefix="bot-grpo-")
+            self._process = process = LineProcess(self._argv, env={**os.environ, "TMPDIR": self._folder})
+        try:
+            hello = process.receive(time.monotonic() + _START_S)
+        except (GoneError, LateError) as error:
+            if self._stopped:
+                raise
+            words = process.last_words()
+            raise SetupError(f"the render process does not start: {words or error}") from error
+        if "failed" in hello:
+            hint = "install Chromium (python -m sandbox.setup) or set BOT_GRPO_CHROMIUM"
+            raise SetupError(f"Chromium does not start: {hello['failed']}; {hint}")
+        return process
+
+    def _end(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _rendered(answer: Mapping[str, Any]) -> Rendered:
+    return Rendered(
+        status=Status(answer["status"]),
+        troubles=tuple((message, line, column) for message, line, column in answer["troubles"]),
+        requirements=tuple(RequirementResult(met, reason) for met, reason in answer["requirements"]),
+        screenshot=Path(answer["screenshot"]) if answer["screenshot"] else None,
+        ms=answer["ms"],
+    )
