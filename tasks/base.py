@@ -37,8 +37,9 @@ _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(:[\w.-]+)?")
 def read_records(source: str | Path, split: str | None = None) -> list[Record]:
     """The rows of a file, or of a hub data set `owner/name` or `owner/name:config`; never an empty list.
 
-    `split` is for the hub: where the data set lacks it, or none is asked for, the first of train, validation, test
-    that it has, else its only one. A `TaskError` says in one line what is wrong with the source.
+    `split` is for the hub. A data set with a train split and a test or validation split gives the one asked for, and
+    its rows get a `split`; of any other the first of train, validation, test is read, else its only split. A
+    `TaskError` says in one line what is wrong with the source.
     """
     path = Path(source).expanduser()
     if path.suffix.lower() in _FILES or path.is_file():
@@ -112,11 +113,19 @@ def _read_hub(source: str, split: str | None) -> list[Record]:
         loaded = datasets.load_dataset(name, config or None)
     except Exception as error:  # the hub, the network and the builder scripts raise what they like
         raise TaskError(f"{source}: `datasets` cannot load it: {one_line(error)}") from error
-    splits = list(loaded)
-    chosen = next((s for s in (split, *FALLBACK_SPLITS) if s in splits), splits[0] if len(splits) == 1 else None)
+    chosen, tag = _split_to_read(list(loaded), split)
     if chosen is None:
-        raise TaskError(f"{source}: has the splits {', '.join(splits)}; say which")
-    return [dict(row) for row in loaded[chosen]]
+        raise TaskError(f"{source}: has the splits {', '.join(loaded)}; say which")
+    return [({"split": tag} if tag else {}) | dict(row) for row in loaded[chosen]]
+
+
+def _split_to_read(splits: Sequence[str], asked: str | None) -> tuple[str | None, str | None]:
+    """The split to read, and what its rows are to be called when the data set keeps train and test apart itself."""
+    held_out = next((s for s in ("test", "validation") if s in splits), None)
+    if asked in ("train", "test") and "train" in splits and held_out:
+        return ("train" if asked == "train" else held_out), asked
+    known = next((s for s in (asked, *FALLBACK_SPLITS) if s in splits), None)
+    return known or (splits[0] if len(splits) == 1 else None), None
 
 
 def find_column(

@@ -68,13 +68,13 @@ def load_react(
     """Rows of one tier and split (None: of all), in the order of the file, at most `limit`.
 
     `path` is a file of one's own or a hub id (see `load_prompts`). There, `tier` applies only if the rows have
-    tiers, and rows without a `split` are parted here: a fifth of them, by the hash of their id, is "test".
+    tiers, and rows that do not say their split are parted here: a fifth of them, by the hash of their id, is "test".
     """
     if tier is not None and tier not in TIERS:
         raise TaskError(f"no tier {tier!r}: it is one of {', '.join(TIERS)}")
     if limit is not None and limit < 1:
         raise TaskError(f"limit is {limit}: it must be at least 1")
-    rows = load_prompts(path if path is not None else BUNDLED, columns)
+    rows = load_prompts(path if path is not None else BUNDLED, columns, split)
     held_out = _held_out([row.id for row in rows if not row.split])
     chosen = [
         row
