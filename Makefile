@@ -83,11 +83,15 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	  CMAKE_ARGS="-DLLAMA_BUILD=OFF -DCMAKE_C_COMPILER=/bin/true -DCMAKE_C_COMPILER_FORCED=TRUE -DCMAKE_CXX_COMPILER=/bin/true -DCMAKE_CXX_COMPILER_FORCED=TRUE" \
 	    $(PIP) install -q --no-cache-dir --no-deps '$(call PINNED,llama-cpp-python)'
 	fi
+	# Without a GPU, never gigabytes of CUDA by accident: look at what torch would bring before it is downloaded.
 	if ! command -v nvidia-smi >/dev/null && [ -z '$(CUDA)' ] && ! $(PY) -c 'from importlib.metadata import version; version("torch")' 2>/dev/null; then
 	  if [ -n '$(TORCH_INDEX)' ]; then
-	    $(PIP) install --no-deps --index-url '$(TORCH_INDEX)' '$(call PINNED,torch)'
-	  elif $(PIP) install -q --dry-run --ignore-installed --no-deps --report - '$(call PINNED,torch)' | grep -Eq '"(nvidia|cuda)-'; then
-	    fail "this machine has no NVIDIA GPU, and torch would come with gigabytes of CUDA: name PyTorch's CPU wheel index, make setup TORCH_INDEX=<that index>, or say CUDA=1 if you want CUDA"
+	    $(PIP) install --no-deps --index-url '$(TORCH_INDEX)' '$(call PINNED,torch)' || fail "no $(call PINNED,torch) at TORCH_INDEX=$(TORCH_INDEX)"
+	  elif [ "$$(uname -s)" = Linux ]; then
+	    report=$$($(PIP) install -q --dry-run --ignore-installed --no-deps --report - '$(call PINNED,torch)')
+	    case "$$report" in
+	      *'"nvidia-'* | *'"cuda-'*) fail "there is no NVIDIA GPU here, and torch would bring gigabytes of CUDA: name PyTorch's CPU wheel index (TORCH_INDEX=...), or say CUDA=1 to have it all the same" ;;
+	    esac
 	  fi
 	fi
 	$(PIP) install -c constraints.txt -e . --group dev || fail "pip could not install the packages; its last lines above say why (no network? disk full?)"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TOOLS = ["bash", "sed", "awk", "df", "cat", "dirname", "touch", "rm", "grep"]
+TOOLS = ["bash", "uname", "sed", "awk", "df", "cat", "dirname", "touch", "rm", "grep"]
 NODE = "#!/bin/sh\necho {}\n"
 
 
@@ -96,3 +96,53 @@ def test_what_is_missing_is_said_in_one_line(
     assert lines[0].startswith(f"make setup: {said}")
     assert len(lines) == 2  # make itself adds that the target failed
     assert not (machine.parent / ".venv").exists()
+
+
+VENV_PYTHON = """#!/bin/bash
+echo "$*" >> {log}
+case "$*" in
+  *'version("torch")'*) exit 1 ;;
+  *--dry-run*) echo '{{"requires_dist": ["filelock", "{brings}==1; platform_system == \\"Linux\\""]}}' ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("brings", "nvidia", "arguments", "installs"),
+    [
+        ("numpy", False, [], ["-c constraints.txt -e . --group dev"]),
+        ("nvidia-cublas", False, [], []),
+        ("cuda-toolkit", False, [], []),
+        ("cuda-toolkit", True, [], ["-c constraints.txt -e . --group dev"]),
+        ("cuda-toolkit", False, ["CUDA=1"], ["-c constraints.txt -e . --group dev"]),
+        (
+            "cuda-toolkit",
+            False,
+            ["TORCH_INDEX=file:///wheels"],
+            ["--no-deps --index-url file:///wheels torch==", "-c constraints.txt -e . --group dev"],
+        ),
+    ],
+)
+def test_cuda_is_never_taken_by_accident(
+    machine: Path, brings: str, nvidia: bool, arguments: list[str], installs: list[str]
+) -> None:
+    log = machine.parent / "log"
+    (machine.parent / ".venv" / "bin").mkdir(parents=True)
+    install(machine.parent / ".venv" / "bin" / "python", VENV_PYTHON.format(log=log, brings=brings))
+    if nvidia:
+        install(machine / "nvidia-smi", "#!/bin/sh\n")
+    done = make(machine, "setup", *arguments)
+    calls = [line for line in log.read_text().splitlines() if " install " in line and " -q " not in line]
+    assert [expected in call for expected, call in zip(installs, calls, strict=True)] == [True] * len(installs)
+    assert done.returncode == (0 if installs else 2)
+    assert ("name PyTorch's CPU wheel index" in done.stderr) == (not installs)
+
+
+def test_an_installed_checkout_is_left_alone(machine: Path) -> None:
+    log = machine.parent / "log"
+    (machine.parent / ".venv" / "bin").mkdir(parents=True)
+    install(machine.parent / ".venv" / "bin" / "python", VENV_PYTHON.format(log=log, brings="numpy"))
+    assert make(machine, "setup").returncode == 0
+    log.unlink()
+    assert make(machine, "setup").returncode == 0
+    assert log.read_text().splitlines() == ["-m sandbox.setup"]
