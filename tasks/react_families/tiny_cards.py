@@ -37,7 +37,7 @@ export default function ProfileCard() {
       <h2 className="text-2xl">@name</h2>
       <p>@job</p>
       <p>@place</p>
-      <button className="bg-@tone-200">@button</button>
+      <button className="bg-@tone-200 p-2">@button</button>
     </div>
   );
 }
@@ -93,7 +93,7 @@ export default function Product() {
     <div className="p-6">
       <h2>@name</h2>
       <p>@price</p>
-      <button className="bg-@tone-200" onClick={() => setAdded(true)}>
+      <button className="bg-@tone-200 p-2" onClick={() => setAdded(true)}>
         {added ? "@after" : "@button"}
       </button>
     </div>
@@ -135,7 +135,7 @@ Followers | 15.3k | Plus 230 this week
 export default function StatTile() {
   return (
     <div className="bg-@tone-100 p-6">
-      <h2>@label</h2>
+      <h2 className="text-xl">@label</h2>
       <p className="text-4xl">@value</p>
       <p>@note</p>
     </div>
@@ -147,7 +147,7 @@ export default function Stat() {
   return (
     <section className="p-6 text-center">
       <p className="text-3xl">@value</p>
-      <h2>@label</h2>
+      <h2 className="text-xl">@label</h2>
       <small>@note</small>
     </section>
   );
@@ -187,7 +187,7 @@ First line | It rained upwards that morning | Dora Stein
 export default function Quote() {
   return (
     <figure className="border-l-4 p-6">
-      <h2>@title</h2>
+      <h2 className="text-xl">@title</h2>
       <blockquote className="italic">@quote</blockquote>
       <figcaption>@author</figcaption>
     </figure>
@@ -247,10 +247,10 @@ export default function Plan() {
   const features = @features;
   return (
     <div className="p-6">
-      <h2>@name</h2>
+      <h2 className="text-xl">@name</h2>
       <p>@price</p>
       <ul>{features.map((f) => <li key={f}>{f}</li>)}</ul>
-      <button className="border">@button</button>
+      <button className="border p-2">@button</button>
     </div>
   );
 }
@@ -301,7 +301,7 @@ export default function Weather() {
       <h2>@city</h2>
       <p>@now</p>
       <p>@sky</p>
-      <button onClick={() => setLater(true)}>@button</button>
+      <button className="border" onClick={() => setLater(true)}>@button</button>
       {later && <b>@later</b>}
     </div>
   );
@@ -353,7 +353,7 @@ export default function Event() {
     <article className="p-6">
       <h2>@title</h2>
       <p>@when, @place</p>
-      <button onClick={() => setGoing(true)}>@button</button>
+      <button className="border" onClick={() => setGoing(true)}>@button</button>
       {going && <p>@after</p>}
     </article>
   );
@@ -369,7 +369,7 @@ export default function EventCard() {
       <h1>@title</h1>
       <p>@when</p>
       <p>@place</p>
-      {going ? <b>@after</b> : <button onClick={() => setGoing(true)}>@button</button>}
+      {going ? <b>@after</b> : <button className="border" onClick={() => setGoing(true)}>@button</button>}
     </div>
   );
 }
@@ -409,9 +409,9 @@ export default function Badges() {
   const tags = @badges;
   return (
     <div className="p-6">
-      <h2>@title</h2>
+      <h2 className="text-xl">@title</h2>
       {tags.map((tag) => (
-        <span key={tag} className="m-1 bg-@tone-200">{tag}</span>
+        <span key={tag} className="m-1 bg-@tone-200 px-2">{tag}</span>
       ))}
     </div>
   );

@@ -48,7 +48,7 @@ export default function Counter() {
   return (
     <div className="p-6">
       <h1>@title</h1>
-      <p>{count}</p>
+      <p className="text-2xl">{count}</p>
       <button className="bg-@tone-200" onClick={() => setCount(@code)}>@button</button>
     </div>
   );
@@ -63,7 +63,7 @@ export default function Counter() {
     <main className="p-8 text-center">
       <h1>@title</h1>
       <p className="text-4xl">{count}</p>
-      <button className="border" onClick={() => setCount(@code)}>@button</button>
+      <button className="border p-2" onClick={() => setCount(@code)}>@button</button>
     </main>
   );
 }
@@ -113,9 +113,9 @@ export default function Post() {
   const [count, setCount] = useState(@count);
   return (
     <article className="p-6">
-      <h2>@title</h2>
+      <h2 className="text-xl">@title</h2>
       <p>{count} @noun</p>
-      <button className="border" onClick={() => setCount(count + 1)}>@button</button>
+      <button className="border p-2" onClick={() => setCount(count + 1)}>@button</button>
     </article>
   );
 }
@@ -129,7 +129,7 @@ export default function LikeButton() {
     <div className="bg-@tone-100 p-6">
       <h2>@title</h2>
       <p>{likes} @noun</p>
-      <button className="bg-white" onClick={() => setLikes(likes + 1)}>@button</button>
+      <button className="bg-white p-2" onClick={() => setLikes(likes + 1)}>@button</button>
     </div>
   );
 }
@@ -183,7 +183,7 @@ export default function Progress() {
       <h1>@title</h1>
       <progress max="100" value={done} />
       <p>{done}%</p>
-      <button onClick={() => setDone(done + @step)}>@button</button>
+      <button className="border" onClick={() => setDone(done + @step)}>@button</button>
     </div>
   );
 }
@@ -200,16 +200,16 @@ Chess night | White | Black
 Table tennis | Amira | Jonas
 Spelling contest | Red team | Blue team
 Board game evening | Mum | Dad
-Darts at the pub | Locals | Visitors
-School quiz | Class 4A | Class 4B
+Pub darts | Locals | Guests
+School quiz | Elm house | Oak house
 Basketball | Hawks | Bears
 Penalty shootout | Home | Away
 Snowball fight | Left side | Right side
 Cats versus dogs | Cats | Dogs
 Card game | Nora | Felix
-Robot battle | Bolt | Gizmo
+Robot battle | Bolt | Sparky
 Beach volleyball | Sharks | Crabs
-Bake-off | Cakes | Pies
+Bake sale | Cakes | Pies
 """,
     (
         'A scoreboard headed "{title}" with two buttons, "{one}" and "{two}". Each shows its own score from 0 and '
@@ -233,7 +233,7 @@ export default function Score() {
   const [a, setA] = useState(0);
   const [b, setB] = useState(0);
   return (
-    <div className="p-6">
+    <div className="flex gap-4 p-6">
       <h1>@title</h1>
       <button onClick={() => setA(a + 1)}>@one {a}</button>
       <button onClick={() => setB(b + 1)}>@two {b}</button>
@@ -288,7 +288,7 @@ export default function Timer() {
     <div className="p-6">
       <h1>@title</h1>
       <p className="text-4xl">@time</p>
-      <button onClick={() => setOn(!on)}>{on ? "@after" : "@button"}</button>
+      <button className="border" onClick={() => setOn(!on)}>{on ? "@after" : "@button"}</button>
     </div>
   );
 }

@@ -99,11 +99,11 @@ Adopt a tree | Tree name | Postcode | Adopt
         """
 export default function ContactForm() {
   return (
-    <form className="p-6">
+    <form className="grid w-80 gap-2 p-6">
       <h1>@title</h1>
       <label>@one <input className="border" /></label>
       <label>@two <input className="border" /></label>
-      <button>@button</button>
+      <button className="bg-@tone-200">@button</button>
     </form>
   );
 }
@@ -111,7 +111,7 @@ export default function ContactForm() {
         """
 export default function Form() {
   return (
-    <form className="p-4">
+    <form className="grid w-80 gap-2 p-4">
       <h2>@title</h2>
       <input className="border" placeholder="@one" />
       <textarea className="border" placeholder="@two" />
@@ -165,7 +165,7 @@ export default function Newsletter() {
     <div className="p-6">
       <h2>@title</h2>
       <input className="border" placeholder="@label" />
-      <button onClick={() => setSent(true)}>@button</button>
+      <button className="border" onClick={() => setSent(true)}>@button</button>
       {sent && <p>@after</p>}
     </div>
   );
@@ -207,11 +207,11 @@ Lab booking | Researcher | Go to bookings | Lab key
         """
 export default function Login() {
   return (
-    <form className="p-6">
+    <form className="grid w-80 gap-2 p-6">
       <h1 className="text-2xl">@title</h1>
       <label>@label <input className="border" /></label>
       <label>@secret <input className="border" type="password" /></label>
-      <button className="border p-2">@button</button>
+      <button className="border">@button</button>
     </form>
   );
 }
@@ -260,11 +260,11 @@ import { useState } from "react";
 export default function Poll() {
   const [pick, setPick] = useState("");
   return (
-    <div className="p-6">
+    <div className="flex gap-4 p-6">
       <h1>@question</h1>
       <button onClick={() => setPick("@one")}>@one</button>
       <button onClick={() => setPick("@two")}>@two</button>
-      {pick && <p>@said {pick}</p>}
+      <p>@said {pick}</p>
     </div>
   );
 }

@@ -35,7 +35,7 @@ export default function TodoList() {
   return (
     <div className="p-6">
       <h1 className="text-2xl">@title</h1>
-      <ul>
+      <ul className="list-disc">
         <li>@first</li>
         <li>@second</li>
         <li>@third</li>
@@ -49,7 +49,7 @@ export default function Tasks() {
   const tasks = @items;
   return (
     <main className="p-6">
-      <h1>@title</h1>
+      <h1 className="text-2xl">@title</h1>
       <ul>
         {tasks.map((task) => (
           <li key={task}>{task}</li>
@@ -94,7 +94,7 @@ export default function Checklist() {
   const items = @items;
   return (
     <div className="p-6">
-      <h1>@title</h1>
+      <h1 className="text-2xl">@title</h1>
       {items.map((item) => (
         <p key={item}>
           <label><input type="checkbox" /> {item}</label>
@@ -160,7 +160,7 @@ export default function RecipeCard() {
   const items = @items;
   return (
     <div className="bg-@tone-50 p-6">
-      <h1>@title</h1>
+      <h1 className="text-xl">@title</h1>
       <p>@serves</p>
       <ul>{items.map((item) => <li key={item}>{item}</li>)}</ul>
     </div>
@@ -200,7 +200,7 @@ Museum of Tides | Exhibits; Tickets; Research
         """
 export default function Navbar() {
   return (
-    <nav className="flex gap-4 p-4">
+    <nav className="flex gap-4 bg-@tone-200 p-4">
       <b>@brand</b>
       <a href="#">@first</a>
       <a href="#">@second</a>
@@ -265,7 +265,7 @@ export default function Table() {
   return (
     <div className="p-6">
       <h2>@title</h2>
-      <table>
+      <table className="w-80">
         <tbody>
           <tr><th>@one</th><th>@two</th></tr>
           <tr><td>@first</td><td>@second</td></tr>

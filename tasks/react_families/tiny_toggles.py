@@ -31,7 +31,7 @@ export default function Reveal() {
   return (
     <div className="p-6">
       <h1>@title</h1>
-      <button className="bg-@tone-200" onClick={() => setOpen(!open)}>@button</button>
+      <button className="bg-@tone-200 p-2" onClick={() => setOpen(!open)}>@button</button>
       {open && <p>@secret</p>}
     </div>
   );
@@ -75,7 +75,7 @@ export default function Panel() {
     <section className="p-6">
       <h2>@title</h2>
       {shown && <p>@secret</p>}
-      <button className="border" onClick={() => setShown(!shown)}>@button</button>
+      <button className="border p-2" onClick={() => setShown(!shown)}>@button</button>
     </section>
   );
 }
@@ -118,7 +118,7 @@ export default function Faq() {
   const [open, setOpen] = useState(false);
   return (
     <section className="p-6">
-      <h2>@title</h2>
+      <h2 className="text-xl">@title</h2>
       <button className="border-b" onClick={() => setOpen(!open)}>@question</button>
       {open && <p>@answer</p>}
     </section>
@@ -163,7 +163,7 @@ export default function Alert() {
   const [shown, setShown] = useState(true);
   if (!shown) return <p>No messages</p>;
   return (
-    <div className="bg-amber-100">
+    <div className="bg-amber-100 p-4">
       <p>@message</p>
       <button className="underline" onClick={() => setShown(false)}>@button</button>
     </div>
@@ -229,7 +229,7 @@ export default function Switch() {
   const [on, setOn] = useState(false);
   return (
     <div className="p-6">
-      <h1>@title</h1>
+      <h1 className="text-xl">@title</h1>
       <p>{on ? "@after" : "@before"}</p>
       <button className="border" onClick={() => setOn(!on)}>@button</button>
     </div>
@@ -293,7 +293,7 @@ import { useState } from "react";
 export default function Tabs() {
   const [first, setFirst] = useState(true);
   return (
-    <div className="p-6">
+    <div className="flex gap-4 p-6">
       <button onClick={() => setFirst(true)}>@one</button>
       <button onClick={() => setFirst(false)}>@two</button>
       <p>{first ? "@first" : "@second"}</p>

@@ -138,4 +138,4 @@ def test_tiny_rows_fit_a_small_model():
     assert max(prompts) <= 50
     assert min(references) >= 60
     assert max(references) <= 135
-    assert sum(references) / len(references) < 110
+    assert sum(references) / len(references) < 115

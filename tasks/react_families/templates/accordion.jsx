@@ -5,7 +5,7 @@ const FAQ = @faq;
 function Item({ question, answer }) {
   const [open, setOpen] = useState(false);
   return (
-    <div className="border-b">
+    <div className="border-b border-gray-300">
       <button
         className="flex w-full justify-between py-4 text-left font-medium"
         aria-expanded={open}

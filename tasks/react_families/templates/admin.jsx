@@ -22,7 +22,7 @@ function Table() {
     <table className="w-full text-left">
       <tbody>
         {ROWS.map(([name, value]) => (
-          <tr key={name} className="border-b">
+          <tr key={name} className="border-b border-gray-300">
             <th scope="row" className="p-3">{name}</th>
             <td className="p-3">{value}</td>
           </tr>

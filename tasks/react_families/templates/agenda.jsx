@@ -27,14 +27,14 @@ export default function Agenda() {
       </div>
       <ul className="space-y-3">
         {shown.map(([talk, time, track]) => (
-          <li key={talk} className="flex items-center gap-4 rounded-xl border p-4">
+          <li key={talk} className="flex items-center gap-4 rounded-xl border border-gray-300 p-4">
             <time className="font-mono text-@tone-700">{time}</time>
             <div className="flex-1">
               <p className="font-semibold">{talk}</p>
               <p className="text-sm text-gray-500">{track}</p>
             </div>
             <button
-              className="rounded border px-3 py-1 disabled:opacity-40"
+              className="rounded border border-gray-300 px-3 py-1 disabled:opacity-40"
               disabled={mine.includes(talk)}
               onClick={() => setMine([...mine, talk])}
             >

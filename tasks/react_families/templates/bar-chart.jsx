@@ -13,7 +13,7 @@ export default function BarChart() {
         <table className="w-full text-left">
           <tbody>
             {BARS.map(([name, value]) => (
-              <tr key={name} className="border-b">
+              <tr key={name} className="border-b border-gray-300">
                 <th scope="row" className="p-2">{name}</th>
                 <td className="p-2">{value} @unit</td>
               </tr>
@@ -31,7 +31,7 @@ export default function BarChart() {
           </div>
         ))
       )}
-      <button className="mt-4 rounded border px-4 py-2" onClick={() => setTable(!table)}>@as_table</button>
+      <button className="mt-4 rounded border border-gray-300 px-4 py-2" onClick={() => setTable(!table)}>@as_table</button>
     </figure>
   );
 }

@@ -13,15 +13,15 @@ export default function BookingForm() {
   };
 
   return (
-    <form onSubmit={submit} className="mx-auto mt-10 flex max-w-md flex-col gap-4 rounded-xl border p-8">
+    <form onSubmit={submit} className="mx-auto mt-10 flex max-w-md flex-col gap-4 rounded-xl border border-gray-300 p-8">
       <h1 className="text-2xl font-bold">@title</h1>
       <label className="flex flex-col gap-1">
         @field
-        <input type="text" className="rounded border p-2" value={name} onChange={(e) => setName(e.target.value)} />
+        <input type="text" className="rounded border border-gray-300 p-2" value={name} onChange={(e) => setName(e.target.value)} />
       </label>
       <label className="flex flex-col gap-1">
         @choice
-        <select className="rounded border p-2" value={choice} onChange={(e) => setChoice(e.target.value)}>
+        <select className="rounded border border-gray-300 p-2" value={choice} onChange={(e) => setChoice(e.target.value)}>
           {OPTIONS.map((option) => (
             <option key={option}>{option}</option>
           ))}

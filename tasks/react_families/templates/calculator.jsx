@@ -12,7 +12,7 @@ export default function Calculator() {
         <span className="text-sm text-gray-600">@one</span>
         <input
           type="number"
-          className="mt-1 w-full rounded border bg-white p-2"
+          className="mt-1 w-full rounded border border-gray-300 bg-white p-2"
           value={first}
           onChange={(e) => setFirst(Number(e.target.value))}
         />
@@ -21,7 +21,7 @@ export default function Calculator() {
         <span className="text-sm text-gray-600">@two</span>
         <input
           type="number"
-          className="mt-1 w-full rounded border bg-white p-2"
+          className="mt-1 w-full rounded border border-gray-300 bg-white p-2"
           value={second}
           onChange={(e) => setSecond(Number(e.target.value))}
         />

@@ -13,13 +13,13 @@ export default function Carousel() {
         {SLIDES[index]}
       </div>
       <div className="mt-4 flex items-center justify-between">
-        <button className="rounded-full border px-5 py-2" onClick={() => move(-1)}>@back</button>
+        <button className="rounded-full border border-gray-300 px-5 py-2" onClick={() => move(-1)}>@back</button>
         <div className="flex gap-2" aria-hidden="true">
           {SLIDES.map((slide, i) => (
             <span key={slide} className={`h-3 w-3 rounded-full ${i === index ? "bg-@tone-600" : "bg-gray-300"}`} />
           ))}
         </div>
-        <button className="rounded-full border px-5 py-2" onClick={() => move(1)}>@forward</button>
+        <button className="rounded-full border border-gray-300 px-5 py-2" onClick={() => move(1)}>@forward</button>
       </div>
     </section>
   );

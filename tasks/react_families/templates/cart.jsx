@@ -11,14 +11,14 @@ export default function Cart() {
   return (
     <main className="mx-auto mt-10 max-w-xl rounded-xl bg-white p-8 shadow">
       <h1 className="mb-4 text-2xl font-bold">@title</h1>
-      <ul className="divide-y">
+      <ul className="divide-y divide-gray-200">
         {ITEMS.map(([name, price], i) => (
           <li key={name} className="flex items-center gap-3 py-4">
             <span className="flex-1 font-medium">{name}</span>
             <span className="text-gray-500">€{price}</span>
-            <button className="rounded border px-2 py-1 text-sm" onClick={() => change(i, -1)}>@less</button>
+            <button className="rounded border border-gray-300 px-2 py-1 text-sm" onClick={() => change(i, -1)}>@less</button>
             <span className="w-6 text-center">{counts[i]}</span>
-            <button className="rounded border px-2 py-1 text-sm" onClick={() => change(i, 1)}>@more</button>
+            <button className="rounded border border-gray-300 px-2 py-1 text-sm" onClick={() => change(i, 1)}>@more</button>
           </li>
         ))}
       </ul>

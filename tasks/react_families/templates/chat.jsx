@@ -18,7 +18,7 @@ export default function Messenger() {
   return (
     <main className="mx-auto mt-6 max-w-3xl p-6">
       <h1 className="mb-4 text-2xl font-bold">@title</h1>
-      <div className="flex h-96 overflow-hidden rounded-2xl border">
+      <div className="flex h-96 overflow-hidden rounded-2xl border border-gray-300">
         <div className="flex w-48 flex-col bg-gray-50">
           {PEOPLE.map(([name], i) => (
             <button
@@ -44,7 +44,7 @@ export default function Messenger() {
           <form onSubmit={send} className="flex items-end gap-2">
             <label className="flex flex-1 flex-col text-sm">
               @label
-              <input type="text" className="rounded border p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
+              <input type="text" className="rounded border border-gray-300 p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
             </label>
             <button className="rounded bg-@tone-700 px-4 py-2 text-white">@send</button>
           </form>

@@ -26,7 +26,7 @@ export default function Countdown() {
         <button className="rounded-full bg-@tone-500 px-6 py-3" onClick={() => setRunning(!running)}>
           {running ? "@stop" : "@start"}
         </button>
-        <button className="rounded-full border px-6 py-3" onClick={reset}>@reset</button>
+        <button className="rounded-full border border-gray-300 px-6 py-3" onClick={reset}>@reset</button>
       </div>
     </main>
   );

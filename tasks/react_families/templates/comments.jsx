@@ -23,7 +23,7 @@ export default function Comments() {
       <textarea
         id="draft"
         rows={3}
-        className="my-2 w-full rounded border p-2"
+        className="my-2 w-full rounded border border-gray-300 p-2"
         value={draft}
         onChange={(e) => setDraft(e.target.value)}
       />

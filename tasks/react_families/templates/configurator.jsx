@@ -14,7 +14,7 @@ export default function Configurator() {
       <h1 className="mb-6 text-2xl font-bold">@title</h1>
       <label className="mb-4 flex flex-col gap-1">
         @choice
-        <select className="rounded border p-2" value={chosen} onChange={(e) => setChosen(e.target.value)}>
+        <select className="rounded border border-gray-300 p-2" value={chosen} onChange={(e) => setChosen(e.target.value)}>
           {OPTIONS.map(([name]) => (
             <option key={name} value={name}>{name}</option>
           ))}

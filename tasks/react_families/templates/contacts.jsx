@@ -24,9 +24,9 @@ export default function Contacts() {
       </div>
       <label className="mb-4 flex flex-col text-sm">
         @search
-        <input type="text" className="rounded border p-2" value={query} onChange={(e) => setQuery(e.target.value)} />
+        <input type="text" className="rounded border border-gray-300 p-2" value={query} onChange={(e) => setQuery(e.target.value)} />
       </label>
-      <ul className="mb-6 divide-y rounded-xl border">
+      <ul className="mb-6 divide-y divide-gray-200 rounded-xl border border-gray-300">
         {shown.map(([name, phone]) => (
           <li key={name}>
             <button className="w-full p-3 text-left font-medium" onClick={() => setOpen(open === name ? null : name)}>
@@ -39,7 +39,7 @@ export default function Contacts() {
       <form onSubmit={add} className="flex items-end gap-2">
         <label className="flex flex-1 flex-col text-sm">
           @label
-          <input type="text" className="rounded border p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
+          <input type="text" className="rounded border border-gray-300 p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
         </label>
         <button className="rounded bg-@tone-600 px-4 py-2 text-white">@add</button>
       </form>

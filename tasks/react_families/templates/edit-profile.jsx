@@ -17,7 +17,7 @@ export default function EditableProfile() {
         <>
           <label className="block">
             @field
-            <input className="mb-4 mt-1 w-full rounded border p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
+            <input className="mb-4 mt-1 w-full rounded border border-gray-300 p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
           </label>
           <button className="rounded bg-@tone-600 px-4 py-2 text-white" onClick={save}>@save</button>
         </>
@@ -25,7 +25,7 @@ export default function EditableProfile() {
         <>
           <h2 className="text-2xl font-bold">{name}</h2>
           <p className="mb-4 text-gray-500">@detail</p>
-          <button className="rounded border px-4 py-2" onClick={() => setEditing(true)}>@edit</button>
+          <button className="rounded border border-gray-300 px-4 py-2" onClick={() => setEditing(true)}>@edit</button>
         </>
       )}
     </section>

@@ -21,20 +21,20 @@ export default function Expenses() {
       <form onSubmit={add} className="mb-6 flex items-end gap-3">
         <label className="flex flex-1 flex-col text-sm">
           @what
-          <input type="text" className="rounded border p-2" value={name} onChange={(e) => setName(e.target.value)} />
+          <input type="text" className="rounded border border-gray-300 p-2" value={name} onChange={(e) => setName(e.target.value)} />
         </label>
         <label className="flex w-28 flex-col text-sm">
           @amount
           <input
             type="number"
-            className="rounded border p-2"
+            className="rounded border border-gray-300 p-2"
             value={amount}
             onChange={(e) => setAmount(Number(e.target.value))}
           />
         </label>
         <button className="rounded bg-@tone-600 px-4 py-2 text-white">@add</button>
       </form>
-      <ul className="divide-y">
+      <ul className="divide-y divide-gray-200">
         {entries.map((entry) => (
           <li key={entry.id} className="flex items-center gap-4 py-3">
             <span className="flex-1">{entry.name}</span>
@@ -48,7 +48,7 @@ export default function Expenses() {
           </li>
         ))}
       </ul>
-      <p className="mt-4 border-t pt-4 text-right text-xl font-semibold">Total: €{total}</p>
+      <p className="mt-4 border-t border-gray-300 pt-4 text-right text-xl font-semibold">Total: €{total}</p>
     </main>
   );
 }

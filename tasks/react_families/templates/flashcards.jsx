@@ -29,7 +29,7 @@ export default function FlashCards() {
         {open && <p className="mt-4 text-xl text-@tone-800">{back}</p>}
       </div>
       <div className="flex gap-2">
-        <button className="flex-1 rounded border py-2" onClick={() => setOpen(true)}>@show</button>
+        <button className="flex-1 rounded border border-gray-300 py-2" onClick={() => setOpen(true)}>@show</button>
         <button className="flex-1 rounded bg-green-600 py-2 text-white" onClick={knew}>@knew</button>
         <button className="flex-1 rounded bg-gray-200 py-2" onClick={next}>@again</button>
       </div>

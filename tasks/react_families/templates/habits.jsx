@@ -24,7 +24,7 @@ export default function HabitTracker() {
         </thead>
         <tbody>
           {HABITS.map((habit) => (
-            <tr key={habit} className="border-t">
+            <tr key={habit} className="border-t border-gray-300">
               <th scope="row" className="p-3 text-left font-medium">{habit}</th>
               {DAYS.map((day) => (
                 <td key={day}>
@@ -41,7 +41,7 @@ export default function HabitTracker() {
           ))}
         </tbody>
       </table>
-      <button className="rounded border px-4 py-2" onClick={() => setTicked([])}>@reset</button>
+      <button className="rounded border border-gray-300 px-4 py-2" onClick={() => setTicked([])}>@reset</button>
     </main>
   );
 }

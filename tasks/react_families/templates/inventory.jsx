@@ -31,7 +31,7 @@ export default function Inventory() {
         </thead>
         <tbody>
           {shown.map((item) => (
-            <tr key={item.name} className="border-b">
+            <tr key={item.name} className="border-b border-gray-300">
               <td className="p-3">
                 {item.name}
                 {item.units <= 5 && (
@@ -40,7 +40,7 @@ export default function Inventory() {
               </td>
               <td className="p-3 font-mono">{item.units}</td>
               <td className="p-3">
-                <button className="rounded border px-3 py-1 text-sm" onClick={() => restock(item.name)}>@restock</button>
+                <button className="rounded border border-gray-300 px-3 py-1 text-sm" onClick={() => restock(item.name)}>@restock</button>
               </td>
             </tr>
           ))}

@@ -11,7 +11,7 @@ export default function Invoice() {
   const setCount = (index, count) => setLines(lines.map((line, i) => (i === index ? { ...line, count } : line)));
 
   return (
-    <main className="mx-auto mt-8 max-w-2xl rounded-xl border bg-white p-8">
+    <main className="mx-auto mt-8 max-w-2xl rounded-xl border border-gray-300 bg-white p-8">
       <div className="mb-6 flex items-baseline justify-between">
         <h1 className="text-2xl font-bold">@title</h1>
         <p className="text-gray-500">Lines: {lines.length}</p>
@@ -26,13 +26,13 @@ export default function Invoice() {
         </thead>
         <tbody>
           {lines.map((line, i) => (
-            <tr key={i} className="border-b">
+            <tr key={i} className="border-b border-gray-300">
               <td className="py-2">{line.name || "New line"}</td>
               <td className="py-2">
                 <input
                   type="number"
                   aria-label={`@two, line ${i + 1}`}
-                  className="w-24 rounded border p-1"
+                  className="w-24 rounded border border-gray-300 p-1"
                   value={line.count}
                   onChange={(e) => setCount(i, Number(e.target.value))}
                 />
@@ -45,7 +45,7 @@ export default function Invoice() {
       <p className="mb-6 text-right text-xl font-semibold">Total due: €{total}</p>
       <div className="flex items-center gap-3">
         <button
-          className="rounded border px-4 py-2"
+          className="rounded border border-gray-300 px-4 py-2"
           onClick={() => setLines([...lines, { name: "", count: 0, price: 0 }])}
         >
           @add

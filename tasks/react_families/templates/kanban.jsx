@@ -21,7 +21,7 @@ export default function Board() {
       <form onSubmit={add} className="mb-6 flex items-end gap-2">
         <label className="flex flex-col text-sm">
           @label
-          <input className="rounded border bg-white p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
+          <input className="rounded border border-gray-300 bg-white p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
         </label>
         <button className="rounded bg-@tone-700 px-4 py-2 text-white">@add</button>
       </form>
@@ -32,7 +32,7 @@ export default function Board() {
             <section key={column} className="rounded-xl bg-white p-4 shadow-sm">
               <h2 className="mb-3 font-semibold">{`${column} (${mine.length})`}</h2>
               {mine.map((card) => (
-                <article key={card.name} className="mb-2 flex items-center justify-between rounded-lg border p-3">
+                <article key={card.name} className="mb-2 flex items-center justify-between rounded-lg border border-gray-300 p-3">
                   <span>{card.name}</span>
                   {index < COLUMNS.length - 1 && (
                     <button className="text-sm text-@tone-700 underline" onClick={() => move(card)}>@move</button>

@@ -11,11 +11,11 @@ export default function LivePreview() {
         <form className="flex flex-col gap-4">
           <label className="flex flex-col gap-1">
             @one
-            <input className="rounded border p-2" value={first} onChange={(e) => setFirst(e.target.value)} />
+            <input className="rounded border border-gray-300 p-2" value={first} onChange={(e) => setFirst(e.target.value)} />
           </label>
           <label className="flex flex-col gap-1">
             @two
-            <input className="rounded border p-2" value={second} onChange={(e) => setSecond(e.target.value)} />
+            <input className="rounded border border-gray-300 p-2" value={second} onChange={(e) => setSecond(e.target.value)} />
           </label>
         </form>
         <div className="flex h-48 flex-col items-center justify-center rounded-2xl bg-@tone-100 p-6 text-center shadow">

@@ -20,7 +20,7 @@ export default function ConfirmPage() {
             <h2 id="ask" className="mb-2 text-xl font-semibold">@question</h2>
             <p className="mb-6 text-gray-600">@body</p>
             <div className="flex justify-end gap-3">
-              <button className="rounded border px-4 py-2" onClick={() => setOpen(false)}>@cancel</button>
+              <button className="rounded border border-gray-300 px-4 py-2" onClick={() => setOpen(false)}>@cancel</button>
               <button className="rounded bg-red-600 px-4 py-2 text-white" onClick={confirm}>@confirm</button>
             </div>
           </div>

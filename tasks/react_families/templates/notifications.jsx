@@ -12,7 +12,7 @@ export default function Notifications() {
         <span className="rounded-full bg-@tone-100 px-3 text-sm text-@tone-800">{messages.length} unread</span>
       </div>
       {messages.length === 0 && <p className="py-6 text-center text-gray-500">@empty</p>}
-      <ul className="divide-y">
+      <ul className="divide-y divide-gray-200">
         {messages.map((message) => (
           <li key={message} className="flex items-center justify-between gap-4 py-3">
             <span>{message}</span>

@@ -23,7 +23,7 @@ export default function Planner() {
       <form onSubmit={add} className="mb-6 flex items-end gap-3">
         <label className="flex flex-col text-sm">
           @choice
-          <select className="rounded border p-2" value={day} onChange={(e) => setDay(e.target.value)}>
+          <select className="rounded border border-gray-300 p-2" value={day} onChange={(e) => setDay(e.target.value)}>
             {DAYS.map((d) => (
               <option key={d}>{d}</option>
             ))}
@@ -31,10 +31,10 @@ export default function Planner() {
         </label>
         <label className="flex flex-col text-sm">
           @label
-          <input type="text" className="rounded border p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
+          <input type="text" className="rounded border border-gray-300 p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
         </label>
         <button className="rounded bg-@tone-600 px-4 py-2 text-white">@add</button>
-        <button type="button" className="rounded border px-4 py-2" onClick={() => setEntries([])}>@clear</button>
+        <button type="button" className="rounded border border-gray-300 px-4 py-2" onClick={() => setEntries([])}>@clear</button>
       </form>
       <div className="flex gap-4">
         {DAYS.map((d) => (

@@ -15,11 +15,11 @@ export default function Player() {
       </div>
       <p className="mb-4 text-center text-lg">Now playing: {TRACKS[index]}</p>
       <div className="mb-6 flex justify-center gap-3">
-        <button className="rounded-full border px-4 py-2" onClick={() => move(-1)}>@back</button>
+        <button className="rounded-full border border-gray-300 px-4 py-2" onClick={() => move(-1)}>@back</button>
         <button className="rounded-full bg-white px-6 py-2 text-gray-900" onClick={() => setPlaying(!playing)}>
           {playing ? "@pause" : "@play"}
         </button>
-        <button className="rounded-full border px-4 py-2" onClick={() => move(1)}>@forward</button>
+        <button className="rounded-full border border-gray-300 px-4 py-2" onClick={() => move(1)}>@forward</button>
       </div>
       <ol className="space-y-1">
         {TRACKS.map((track, i) => (

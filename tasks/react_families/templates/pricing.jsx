@@ -15,7 +15,7 @@ export default function Pricing() {
       </div>
       <div className="grid grid-cols-3 gap-6">
         {PLANS.map(([name, month, year], i) => (
-          <div key={name} className={`rounded-2xl border p-6 ${i === 1 ? "border-@tone-500 shadow-xl" : ""}`}>
+          <div key={name} className={`rounded-2xl border p-6 ${i === 1 ? "border-@tone-500 shadow-xl" : "border-gray-200"}`}>
             <h3 className="text-lg font-semibold">{name}</h3>
             <p className="my-4 text-4xl font-bold">{yearly ? year : month}</p>
             <p className="mb-6 text-gray-500">{yearly ? "a year" : "a month"}</p>

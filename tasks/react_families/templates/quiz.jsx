@@ -7,7 +7,7 @@ export default function Quiz() {
   const right = picked === "@right";
 
   return (
-    <main className="mx-auto mt-10 max-w-md rounded-2xl border p-8">
+    <main className="mx-auto mt-10 max-w-md rounded-2xl border border-gray-300 p-8">
       <h1 className="text-sm font-semibold uppercase text-@tone-700">@title</h1>
       <p className="my-4 text-2xl font-bold">@question</p>
       <div className="flex flex-col gap-3">

@@ -21,15 +21,15 @@ export default function RecipeBox() {
           </button>
         ))}
       </div>
-      <article className="rounded-2xl border p-6">
+      <article className="rounded-2xl border border-gray-300 p-6">
         <h2 className="text-xl font-semibold">{name}</h2>
         <p className="my-4 text-3xl">{servings * Number(amount)} {unit}</p>
         <p className="mb-4 text-gray-600">Servings: {servings}</p>
         <div className="flex gap-2">
-          <button className="rounded border px-4 py-2" onClick={() => setServings(Math.max(1, servings - 1))}>
+          <button className="rounded border border-gray-300 px-4 py-2" onClick={() => setServings(Math.max(1, servings - 1))}>
             @fewer
           </button>
-          <button className="rounded border px-4 py-2" onClick={() => setServings(servings + 1)}>@more</button>
+          <button className="rounded border border-gray-300 px-4 py-2" onClick={() => setServings(servings + 1)}>@more</button>
         </div>
       </article>
     </main>

@@ -13,7 +13,7 @@ export default function SearchList() {
         @label
         <input
           type="text"
-          className="mt-1 w-full rounded-lg border p-3 text-base"
+          className="mt-1 w-full rounded-lg border border-gray-300 p-3 text-base"
           value={query}
           onChange={(e) => setQuery(e.target.value)}
         />

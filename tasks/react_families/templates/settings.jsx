@@ -14,17 +14,17 @@ export default function Settings() {
   };
 
   return (
-    <main className="mx-auto mt-10 max-w-md rounded-xl border bg-white p-8">
+    <main className="mx-auto mt-10 max-w-md rounded-xl border border-gray-300 bg-white p-8">
       <h1 className="mb-6 text-2xl font-bold">@title</h1>
       {OPTIONS.map((option) => (
-        <label key={option} className="flex items-center justify-between border-b py-3">
+        <label key={option} className="flex items-center justify-between border-b border-gray-300 py-3">
           {option}
           <input type="checkbox" className="h-5 w-5" checked={on.includes(option)} onChange={() => toggle(option)} />
         </label>
       ))}
       <label className="flex items-center justify-between py-3">
         @choice
-        <select className="rounded border p-2" value={value} onChange={(e) => setValue(e.target.value)}>
+        <select className="rounded border border-gray-300 p-2" value={value} onChange={(e) => setValue(e.target.value)}>
           {VALUES.map((v) => (
             <option key={v}>{v}</option>
           ))}

@@ -27,15 +27,15 @@ export default function Shop() {
       {paid && <p role="status" className="mb-4 rounded bg-green-50 p-3 text-green-800">@done</p>}
       <label className="mb-6 flex flex-col text-sm">
         @search
-        <input type="text" className="rounded border p-2" value={query} onChange={(e) => setQuery(e.target.value)} />
+        <input type="text" className="rounded border border-gray-300 p-2" value={query} onChange={(e) => setQuery(e.target.value)} />
       </label>
       <div className="grid grid-cols-4 gap-4">
         {shown.map(([name, price]) => (
-          <article key={name} className="rounded-2xl border p-4 text-center">
+          <article key={name} className="rounded-2xl border border-gray-300 p-4 text-center">
             <div className="mb-3 h-24 rounded-xl bg-@tone-50" />
             <h2 className="font-semibold">{name}</h2>
             <p className="mb-3 text-gray-500">€{price}</p>
-            <button className="w-full rounded border py-1" onClick={() => add(name)}>@add</button>
+            <button className="w-full rounded border border-gray-300 py-1" onClick={() => add(name)}>@add</button>
           </article>
         ))}
       </div>

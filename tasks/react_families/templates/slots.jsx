@@ -31,7 +31,7 @@ export default function Slots() {
       <form onSubmit={book} className="flex items-end gap-2">
         <label className="flex flex-1 flex-col text-sm">
           @label
-          <input type="text" className="rounded border p-2" value={name} onChange={(e) => setName(e.target.value)} />
+          <input type="text" className="rounded border border-gray-300 p-2" value={name} onChange={(e) => setName(e.target.value)} />
         </label>
         <button className="rounded bg-gray-900 px-4 py-2 text-white">@book</button>
       </form>

@@ -8,7 +8,7 @@ export default function TabsPanel() {
   return (
     <main className="mx-auto mt-10 max-w-xl p-6">
       <h1 className="mb-6 text-3xl font-bold">@title</h1>
-      <div role="tablist" className="flex gap-6 border-b">
+      <div role="tablist" className="flex gap-6 border-b border-gray-300">
         {TABS.map(([name], i) => (
           <button
             key={name}

@@ -37,7 +37,7 @@ export default function TicTacToe() {
           </button>
         ))}
       </div>
-      <button className="rounded border px-5 py-2" onClick={() => setCells(Array(9).fill(null))}>@reset</button>
+      <button className="rounded border border-gray-300 px-5 py-2" onClick={() => setCells(Array(9).fill(null))}>@reset</button>
     </main>
   );
 }

@@ -23,11 +23,11 @@ export default function TodoApp() {
       <form onSubmit={add} className="mb-4 flex items-end gap-2">
         <label className="flex-1 text-sm">
           @label
-          <input className="mt-1 w-full rounded border p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
+          <input className="mt-1 w-full rounded border border-gray-300 p-2" value={draft} onChange={(e) => setDraft(e.target.value)} />
         </label>
         <button className="rounded bg-@tone-600 px-4 py-2 text-white">@add</button>
       </form>
-      <ul className="divide-y">
+      <ul className="divide-y divide-gray-200">
         {tasks.map((task, i) => (
           <li key={i} className="py-2">
             <label className={task.done ? "text-gray-400 line-through" : ""}>

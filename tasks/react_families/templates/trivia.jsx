@@ -38,7 +38,7 @@ export default function Trivia() {
   };
 
   return (
-    <main className="mx-auto mt-12 max-w-md rounded-2xl border p-8">
+    <main className="mx-auto mt-12 max-w-md rounded-2xl border border-gray-300 p-8">
       <h1 className="font-semibold text-@tone-700">@title</h1>
       <div className="mb-4 flex justify-between text-gray-500">
         <span>Question {step + 1} of {QUESTIONS.length}</span>

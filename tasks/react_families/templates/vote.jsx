@@ -8,7 +8,7 @@ export default function Vote() {
   const vote = (index) => setVotes(votes.map((count, i) => (i === index ? count + 1 : count)));
 
   return (
-    <section className="mx-auto mt-10 max-w-lg rounded-xl border p-6">
+    <section className="mx-auto mt-10 max-w-lg rounded-xl border border-gray-300 p-6">
       <h2 className="mb-4 text-2xl font-semibold">@title</h2>
       {OPTIONS.map(([name], i) => (
         <div key={name} className="mb-4">
@@ -22,7 +22,7 @@ export default function Vote() {
           <button className="text-sm text-@tone-700 underline" onClick={() => vote(i)}>Vote for {name}</button>
         </div>
       ))}
-      <p className="border-t pt-3 font-medium">Total votes: {total}</p>
+      <p className="border-t border-gray-300 pt-3 font-medium">Total votes: {total}</p>
     </section>
   );
 }

@@ -16,14 +16,14 @@ export default function Wizard() {
       <label className="block font-medium">
         {STEPS[step]}
         <input
-          className="mt-2 w-full rounded border p-2"
+          className="mt-2 w-full rounded border border-gray-300 p-2"
           value={notes[step]}
           onChange={(e) => setNotes(notes.map((note, i) => (i === step ? e.target.value : note)))}
         />
       </label>
       <div className="mt-6 flex justify-between">
         <button
-          className="rounded border px-4 py-2 disabled:opacity-40"
+          className="rounded border border-gray-300 px-4 py-2 disabled:opacity-40"
           disabled={step === 0}
           onClick={() => setStep(step - 1)}
         >
