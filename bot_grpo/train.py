@@ -58,9 +58,16 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         model = make_policy(args)
         if args.cold_start_steps and checkpoint is None:
             _cold_start(args, model, tokenizer, train_rows, run, console)
+        reward = CompilerReward(sandbox, **_reward_settings(args))
+        if args.w_g <= args.w_s * reward.bound:
+            console.print(
+                f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward.bound:g}: a local penalty can outweigh the "
+                "outcome",
+                soft_wrap=True,
+            )
         trainer = BoTGRPOTrainer(
             model,
-            CompilerReward(sandbox, **_reward_settings(args)),
+            reward,
             args,
             run=run,
             train_dataset=_dataset(args, train_rows),
@@ -193,12 +200,6 @@ def _announce(args: BoTGRPOConfig, run: RunDir, console: Console, rows: int, hel
         f" on {world} process{'es' if world > 1 else ''}; {rows} prompts to train on, {held_out} held out",
         soft_wrap=True,
     )
-    bound = 2.0 * abs(float((args.reward_settings or {}).get("line_penalty", -1.0)))
-    if args.w_g <= args.w_s * bound and args.algorithm == "bot_grpo":
-        console.print(
-            f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {bound:g}: a local penalty can outweigh the outcome",
-            soft_wrap=True,
-        )
     console.print(f"run directory: {run.path}", soft_wrap=True)
 
 

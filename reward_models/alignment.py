@@ -93,7 +93,9 @@ def spread_spans(spans: Sequence[Span], tokens: CharSpans, spread: Spread = "eve
     Args:
         spans: half-open character spans with values.
         tokens: the char span of each of T tokens; they tile the text.
-        spread: `every` gives each token that begins in the span the whole value; `last` puts it on the token that
+        spread: `every` gives each token that begins in the span the whole value (a span in which none begins, such as
+            an empty line inside of a token, gives its value to the token that covers it where that is the larger, so
+            that disjoint spans keep their bound); `last` puts it on the token that
             holds the span's last character; `uniform` divides it equally over the tokens that touch the span;
             `proportional` by the characters each has in the span. All but `every` conserve the sum of the values.
 
@@ -107,6 +109,7 @@ def spread_spans(spans: Sequence[Span], tokens: CharSpans, spread: Spread = "eve
     ends = np.array([b for _, b in tokens], dtype=np.int64)
     length = int(ends[-1]) if len(tokens) else 0
     out = np.zeros(len(tokens))
+    covered: list[tuple[int, float]] = []
     for start, end, value, _ in spans:
         if not 0 <= start < end <= length:
             raise ValueError(f"span [{start}, {end}) is not inside the completion's {length} characters")
@@ -116,7 +119,9 @@ def spread_spans(spans: Sequence[Span], tokens: CharSpans, spread: Spread = "eve
             last -= 1
         if spread == "every":
             begin = int(np.searchsorted(starts, start, side="left"))
-            out[begin if begin <= last else last : last + 1] += value
+            out[begin : last + 1] += value
+            if begin > last:
+                covered.append((last, value))
         elif spread == "last":
             out[last] += value
         else:
@@ -124,6 +129,8 @@ def spread_spans(spans: Sequence[Span], tokens: CharSpans, spread: Spread = "eve
             overlap = np.maximum(overlap, 0).astype(np.float64)
             share = (overlap > 0).astype(np.float64) if spread == "uniform" else overlap
             out[first : last + 1] += value * share / share.sum()
+    for token, value in covered:
+        out[token] = max(out[token], value, key=abs)
     return out
 
 

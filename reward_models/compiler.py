@@ -55,8 +55,8 @@ class CompilerReward:
 
     @property
     def bound(self) -> float:
-        """|S_t| never exceeds the sum of the penalties of one line's neighbourhood, cut at `2 * |line_penalty|`."""
-        return 2 * abs(self.line_penalty)
+        """B of |S_t| <= B: one line's penalty where only one counts or all share it; else the sum is cut at two."""
+        return abs(self.line_penalty) * (1 if self.first_error_only or self.renormalize else 2)
 
     def score(self, rollouts: Sequence[Rollout]) -> list[RewardSignal | None]:
         """One signal a rollout. A rollout whose component crashed the sandbox twice is unscored (None)."""

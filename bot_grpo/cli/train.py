@@ -65,6 +65,8 @@ def parse(argv: list[str]) -> Any:
     parser.set_defaults_with_config(**config)
     try:
         (args,) = parser.parse_args_into_dataclasses(args=argv)
+        if args.algorithm != config.get("algorithm", args.algorithm) and "--algorithm_settings" not in argv:
+            args.algorithm_settings = {}  # the config's are those of its own algorithm
     except UserError:
         raise
     except ValueError as error:

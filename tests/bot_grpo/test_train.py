@@ -159,3 +159,12 @@ def test_every_recipe_parses(recipe: str, tmp_path: Path) -> None:
 def test_a_flag_wins_over_the_config(tmp_path: Path) -> None:
     args = parse(["--config", "react-smollm2-cpu", "--seed", "7", "--output_dir", str(tmp_path)])
     assert args.seed == 7
+
+
+def test_another_algorithm_does_not_inherit_the_settings_of_the_recipes(tmp_path: Path) -> None:
+    flags = ["--config", "react-smollm2-cpu", "--output_dir", str(tmp_path)]
+    assert parse([*flags, "--algorithm", "bot_grpo"]).algorithm_settings == {"sigma_floor": 0.1}
+    assert parse([*flags, "--algorithm", "grpo"]).algorithm_settings == {}
+    assert parse([*flags, "--algorithm", "grpo", "--algorithm_settings", '{"beta": 0.1}']).algorithm_settings == {
+        "beta": 0.1
+    }

@@ -104,6 +104,25 @@ def test_the_conserving_spreads_conserve_and_touch_only_tokens_of_the_span(
         assert r == 0 or (b > start and a < end)
 
 
+def test_a_span_inside_of_a_token_does_not_add_to_what_its_neighbours_give_that_token() -> None:
+    """Lines 2 to 4 flagged, line 3 empty: its break is inside of the token that ends line 2."""
+    tokens = ((0, 4), (4, 9), (9, 12))
+    assert spread_spans([Span(0, 6, -0.5), Span(6, 7, -1.0), Span(7, 12, -0.5)], tokens).tolist() == [-0.5, -1, -0.5]
+
+
+@given(
+    lengths=st.lists(st.integers(0, 5), min_size=1, max_size=20).filter(lambda xs: sum(xs) > 0),
+    cuts=st.sets(st.integers(1, 99), max_size=20),
+    values=st.lists(st.floats(-1, 1), min_size=21, max_size=21),
+)
+def test_disjoint_spans_keep_their_bound(lengths: list[int], cuts: set[int], values: list[float]) -> None:
+    ends = np.cumsum(lengths)
+    tokens = tuple((int(e - n), int(e)) for e, n in zip(ends, lengths, strict=True))
+    edges = [0, *sorted(c for c in cuts if c < ends[-1]), int(ends[-1])]
+    spans = [Span(a, b, v) for (a, b), v in zip(zip(edges, edges[1:], strict=False), values, strict=False)]
+    assert np.abs(spread_spans(spans, tokens)).max() <= max(abs(s.value) for s in spans)
+
+
 def test_overlapping_spans_add_up() -> None:
     out = spread_spans([Span(0, 10, -1.0), Span(5, 9, -0.5)], TOKENS)
     assert out.tolist() == [-1, -1, -1, -1.5, -1, 0]
