@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from bot_grpo.report import write_report
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=15_000)  # a busy machine is no failure
+expect.set_options(timeout=60_000)  # a busy machine is no failure
 Open = Callable[..., Page]
 
 
@@ -41,7 +41,7 @@ def open_page(browser: Browser) -> Iterator[Open]:
             viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
         )
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: heard.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: heard.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (heard.append("dialog"), dialog.dismiss()))
