@@ -109,11 +109,8 @@ class NodeCompiler:
         answers: list[dict[str, Any] | None] = [None] * len(requests)
         for begin in range(0, len(requests), _IN_FLIGHT):
             ids = list(range(begin, min(begin + _IN_FLIGHT, len(requests))))
-            left = self._exchange(requests, ids, answers)
-            for attempt in range(2):  # one at a time: then whoever does it again is the one who does it
-                for each in [i for i in left if attempt == 0 or len(left) == 1]:
-                    self._exchange(requests, [each], answers)
-                left = [i for i in left if answers[i] is None]
+            for each in self._exchange(requests, ids, answers):  # whoever does it alone is the one who did it
+                self._exchange(requests, [each], answers)
         return answers
 
     def _exchange(

@@ -64,8 +64,8 @@ class RenderProcess:
             "timeout_s": self._timeout_s,
         }
         begun = time.monotonic()
-        why = "the browser died or did not answer, twice"
-        for _ in range(2):
+        why = "the browser died or did not answer"
+        for last in (False, True):
             try:
                 answer = self._ask(request)
             except (GoneError, LateError):
@@ -75,10 +75,12 @@ class RenderProcess:
                 continue
             if "failed" in answer:
                 raise SetupError(answer["failed"])
-            if answer["status"] != Status.CRASHED:
+            if answer["spent"]:
+                self._end()
+            if answer["status"] != Status.CRASHED and (last or not answer["stalled"]):
                 return _rendered(answer)
-            why = f"{answer['troubles'][0][0]}, twice"
-        return Rendered(Status.CRASHED, ((why, None, 0),), ms=(time.monotonic() - begun) * 1000)
+            why = answer["troubles"][0][0]
+        return Rendered(Status.CRASHED, ((f"{why}, twice", None, 0),), ms=(time.monotonic() - begun) * 1000)
 
     def stop(self) -> None:
         """End the process, and let none be started any more."""

@@ -6,7 +6,6 @@ It is killed from outside when it does not answer, and ends with everything it s
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import shutil
@@ -32,18 +31,16 @@ async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None) 
     def answer(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message).encode() + b"\n")
 
+    renderer = Renderer(worker, screenshots)
     async with async_playwright() as playwright:
-        renderer = Renderer(playwright, worker, chromium=chromium, screenshots=screenshots)
         try:
-            await renderer.start()
+            answer({"ready": await renderer.start(playwright, chromium)})
         except (Error, TimeoutError) as error:
             answer({"failed": " ".join(str(error).split())[:300]})
             return
-        answer({"ready": renderer.version()})
         while line := await reader.readline():
             answer(await _rendered(renderer, json.loads(line)))
-        with contextlib.suppress(Error):
-            await renderer.close()
+        os._exit(_end())
 
 
 async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, Any]:
@@ -61,6 +58,8 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
         return {"failed": f"rendering failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     return {
         "status": rendered.status,
+        "stalled": rendered.stalled,
+        "spent": rendered.spent,
         "troubles": [[t.message, t.line, t.column] for t in rendered.troubles],
         "requirements": [[r.met, r.reason] for r in rendered.requirements],
         "screenshot": str(rendered.screenshot) if rendered.screenshot else None,
@@ -73,6 +72,12 @@ def _forget() -> None:
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
 
 
+def _end() -> int:
+    kill_tree(os.getpid(), itself=False)
+    _forget()
+    return 0
+
+
 def main() -> None:
     worker, chromium, screenshots, parent = sys.argv[1:5]
     end_with_parent(int(parent), _forget)
@@ -81,9 +86,7 @@ def main() -> None:
             _serve(Path(worker), Path(chromium) if chromium else None, Path(screenshots) if screenshots else None)
         )
     finally:
-        kill_tree(os.getpid(), itself=False)
-        _forget()
-        os._exit(0)
+        _end()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,58 @@
+"""What several of the sandbox's tests need."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.outcome import Outcome
+from sandbox.processes import descendants
+
+Judge = Callable[..., list[Outcome]]
+REPO = Path(__file__).resolve().parents[2]
+
+
+def cases(kind: str) -> tuple[Path, list[dict[str, Any]]]:
+    """The folder of a kind of shared cases and its manifest; skips the test where they are not there."""
+    shared = Path(os.environ.get("BOT_GRPO_SHARED") or REPO.parent / "shared")
+    folder = shared / "cases" / kind
+    if not folder.is_dir():
+        pytest.skip(f"the shared cases are not there: {folder} (BOT_GRPO_SHARED names their parent)")
+    lines = (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
+    return folder, [json.loads(line) for line in lines]
+
+
+def app(body: str, head: str = "") -> str:
+    """A component with this body (of a function) and these lines before it."""
+    return (
+        f'import React, {{ useEffect, useState }} from "react";\n{head}\nexport default function App() {{\n{body}\n}}\n'
+    )
+
+
+def command(pid: int) -> str:
+    """The command line of a process; empty when it is gone (or only waits to be reaped)."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def children(part: str, of: int | None = None) -> list[int]:
+    """The processes below this one whose command line holds `part`."""
+    return [pid for pid in descendants(of or os.getpid()) if part in command(pid)]
+
+
+def all_gone(pids: list[int], within_s: float = 15) -> bool:
+    """Whether all of them end within that time."""
+    end = time.monotonic() + within_s
+    while any(map(command, pids)):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
