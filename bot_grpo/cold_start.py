@@ -47,17 +47,23 @@ def cold_start(
     *,
     steps: int,
     batch_size: int,
+    micro_batch_size: int | None = None,
     learning_rate: float,
     seed: int,
     output_dir: str,
     use_cpu: bool,
     bf16: bool = False,
 ) -> float:
-    """Train `model` in place for `steps` steps; returns the mean loss (nats a token)."""
+    """Train `model` in place for `steps` steps; returns the mean loss (nats a token).
+
+    `micro_batch_size` rows are in memory at a time, where it divides `batch_size`; the loss is the same.
+    """
+    micro = micro_batch_size if micro_batch_size and batch_size % micro_batch_size == 0 else batch_size
     args = TrainingArguments(
         output_dir=output_dir,
         max_steps=steps,
-        per_device_train_batch_size=batch_size,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=batch_size // micro,
         learning_rate=learning_rate,
         lr_scheduler_type="constant",
         seed=seed,

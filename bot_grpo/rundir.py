@@ -1,6 +1,6 @@
 """A run's folder: settings, one line of metrics a step, rollouts, screenshots, checkpoints. Local files first, always.
 
-    runs/NAME/config.yaml  metrics.jsonl  rollouts/*.parquet  screenshots/*.png  checkpoints/  summary.json  report.html
+runs/NAME/config.yaml  metrics.jsonl  rollouts/*.parquet  screenshots/*.png  checkpoints/  summary.json  report.html
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class RunDir:
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path} is a file; choose another --output_dir")
         if not resume and self.path.is_dir() and any(self.path.iterdir()):
-            raise UserError(f"{self.path} already holds a run; choose another --output_dir, or go on with --resume auto")
+            raise UserError(
+                f"{self.path} already holds a run; choose another --output_dir, or go on with --resume auto"
+            )
         try:
             for folder in (self.path, self.rollouts, self.screenshots, self.checkpoints):
                 folder.mkdir(parents=True, exist_ok=True)

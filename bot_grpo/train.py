@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from peft import LoraConfig, PeftModel, get_peft_model
+from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
@@ -35,7 +35,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         UserError, tasks.errors.TaskError, sandbox.errors.SetupError: one line on what is wrong; nothing is lost.
     """
     console = console or Console(highlight=False)
-    run = RunDir(args.output_dir or _default_name(args))
+    run = RunDir(str(args.output_dir))
     args.make_algorithm()
     train_rows, eval_rows = load_rows(args)
     _check_batch(args, len(train_rows))
@@ -43,7 +43,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     tokenizer = models.load_tokenizer(args.model)
     _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
     run.create(resume=args.resume is not None)
-    run.write_config({**args.changed(), "output_dir": str(run.path)})
+    run.write_config({**args.changed(), "output_dir": str(run.path), "started": time.strftime("%Y-%m-%d %H:%M:%S")})
     if checkpoint is not None:
         run.cut_back(int(checkpoint.name.rsplit("-", 1)[-1]))
     args.output_dir = str(run.checkpoints)
@@ -51,9 +51,10 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
 
     started = time.time()
     log, stop = RunLog(run, console=console), StopOnInterrupt()
-    with Sandbox(
-        workers=args.sandbox_workers, timeout_s=args.sandbox_timeout, screenshots=run.screenshots
-    ) as sandbox, stop.listening():
+    with (
+        Sandbox(workers=args.sandbox_workers, timeout_s=args.sandbox_timeout, screenshots=run.screenshots) as sandbox,
+        stop.listening(),
+    ):
         torch.manual_seed(args.seed)
         model = make_policy(args)
         if args.cold_start_steps and checkpoint is None:
@@ -61,8 +62,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         reward = CompilerReward(sandbox, **_reward_settings(args))
         if args.w_g <= args.w_s * reward.bound:
             console.print(
-                f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward.bound:g}: a local penalty can outweigh the "
-                "outcome",
+                f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward.bound:g}: "
+                "a local penalty can outweigh the outcome",
                 soft_wrap=True,
             )
         trainer = BoTGRPOTrainer(
@@ -151,9 +152,10 @@ def _cold_start(
         data,
         steps=args.cold_start_steps,
         batch_size=args.cold_start_batch_size,
+        micro_batch_size=args.per_device_train_batch_size,
         learning_rate=args.cold_start_learning_rate,
         seed=args.seed,
-        output_dir=args.output_dir,
+        output_dir=str(run.checkpoints),
         use_cpu=args.use_cpu or not torch.cuda.is_available(),
         bf16=bool(args.bf16),
     )
@@ -162,7 +164,7 @@ def _cold_start(
 
 
 def _reward_settings(args: BoTGRPOConfig) -> dict[str, Any]:
-    settings = dict(args.reward_settings or {})
+    settings = args.reward_settings if isinstance(args.reward_settings, dict) else {}
     known = {n for n in CompilerReward.__dataclass_fields__ if n not in {"sandbox", "spread"}}
     unknown = sorted(set(settings) - known)
     if unknown:
@@ -174,9 +176,13 @@ def _check_batch(args: BoTGRPOConfig, rows: int) -> None:
     _reward_settings(args)
     if not rows:
         raise UserError("the data set is empty")
-    prompts = args.generation_batch_size // args.num_generations
+    prompts = _prompts_a_step(args)
     if rows < prompts:
         raise UserError(f"a step takes {prompts} prompts, and there are only {rows}; lower the batch")
+
+
+def _prompts_a_step(args: BoTGRPOConfig) -> int:
+    return (args.generation_batch_size or 0) // (args.num_generations or 1)
 
 
 def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[ReactRow]) -> None:
@@ -185,7 +191,7 @@ def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[ReactRow]
         return
     for row in rows:
         ids = tokenizer.apply_chat_template(messages(args, row.prompt), add_generation_prompt=True, return_dict=True)
-        if len(ids["input_ids"]) + args.max_completion_length > limit:
+        if len(ids["input_ids"]) + (args.max_completion_length or 0) > limit:
             raise UserError(
                 f"prompt {row.id!r} has {len(ids['input_ids'])} tokens, and with max_completion_length "
                 f"{args.max_completion_length} it passes the model's context of {limit}"
@@ -195,7 +201,7 @@ def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[ReactRow]
 def _announce(args: BoTGRPOConfig, run: RunDir, console: Console, rows: int, held_out: int) -> None:
     batch, world = args.generation_batch_size, max(1, args.world_size)
     console.print(
-        f"{args.algorithm} on {args.task}: {batch // args.num_generations} prompts x {args.num_generations} completions"
+        f"{args.algorithm} on {args.task}: {_prompts_a_step(args)} prompts x {args.num_generations} completions"
         f" = {batch} a step, in {args.steps_per_generation} micro-batches of {args.per_device_train_batch_size}"
         f" on {world} process{'es' if world > 1 else ''}; {rows} prompts to train on, {held_out} held out",
         soft_wrap=True,
@@ -223,7 +229,9 @@ def _finish(
             f"--output_dir {run.path} --resume auto",
             soft_wrap=True,
         )
-    console.print(f"done: {run.path} (metrics.jsonl, rollouts, model); see it: bot-grpo report {run.path}", soft_wrap=True)
+    console.print(
+        f"done: {run.path} (metrics.jsonl, rollouts, model); see it: bot-grpo report {run.path}", soft_wrap=True
+    )
 
 
 def _peak_memory_gb() -> float:
@@ -231,7 +239,3 @@ def _peak_memory_gb() -> float:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-
-
-def _default_name(args: BoTGRPOConfig) -> str:
-    return f"runs/{args.task}-{args.algorithm}-seed{args.seed}-{time.strftime('%Y%m%d-%H%M%S')}"

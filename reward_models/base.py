@@ -41,13 +41,16 @@ class Span(NamedTuple):
 class RewardSignal:
     """The reward of one rollout: a global `outcome` G and local `spans` S.
 
-    `metrics` are numbers to average and log (compile_rate, ...); `details` is whatever a report should show.
+    `metrics` are numbers to average and log (compile_rate, ...); `details` is whatever a report should show. `steps`
+    are the half-open character spans of the completion's steps, in order and disjoint, for algorithms that give credit
+    by steps; None where the completion isn't annotated (its lines then stand in for steps).
     """
 
     outcome: float
     spans: tuple[Span, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[tuple[int, int], ...] | None = None
 
 
 class TokenRewardModel(Protocol):
@@ -58,7 +61,8 @@ class TokenRewardModel(Protocol):
     advantage 0; it is never a silent 0.
     """
 
-    bound: float
+    @property
+    def bound(self) -> float: ...
 
     def score(
         self, rollouts: Sequence[Rollout]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
+import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
+from safetensors import SafetensorError
 
 from bot_grpo.errors import UserError
 
@@ -18,7 +22,8 @@ EXAMPLE = """examples:
   bot-grpo train --config react-smollm2-cpu --algorithm grpo --seed 1 --output_dir runs/grpo-1
   bot-grpo train --config runs/grpo-1/config.yaml --output_dir runs/grpo-1 --resume auto
 """
-_RECORDED = {"versions", "commit"}  # config.yaml of a run holds them; they are no settings
+_FULL_BYTES = 16 * 2**20
+_RECORDED = {"versions", "commit", "started"}  # config.yaml of a run holds them; they are no settings
 
 
 def main(argv: list[str]) -> int:
@@ -31,14 +36,14 @@ def main(argv: list[str]) -> int:
     _quiet()
     from bot_grpo.train import train
 
+    out = Path(args.output_dir)
     try:
         run = train(args)
-    except OSError as error:
-        if error.errno in {28, 122}:  # no space, over quota
-            raise UserError(f"the disk is full ({error.filename or args.output_dir}); the last checkpoint is kept") from error
+    except (OSError, RuntimeError, SafetensorError) as error:
+        # torch and safetensors each have their own words for a full disk, so the disk itself is asked.
+        if out.exists() and shutil.disk_usage(out).free < _FULL_BYTES:
+            raise UserError(f"the disk of {out} is full; free some space and go on with --resume auto") from error
         raise
-    import json
-
     return 0 if json.loads((run.path / "summary.json").read_text())["finished"] else 1
 
 
@@ -56,7 +61,8 @@ def parse(argv: list[str]) -> Any:
             raise UserError(f"{message.splitlines()[0]}; `bot-grpo train --help` lists the settings")
 
     argv, config = _split_config(argv)
-    parser = Parser(BoTGRPOConfig, allow_abbrev=False)
+    settings: Any = BoTGRPOConfig  # to the parser a class is good enough; its annotation wants an instance
+    parser = Parser(settings, allow_abbrev=False)
     known = set(BoTGRPOConfig.__dataclass_fields__)
     for key in config:
         if key not in known:
@@ -67,6 +73,9 @@ def parse(argv: list[str]) -> Any:
         (args,) = parser.parse_args_into_dataclasses(args=argv)
         if args.algorithm != config.get("algorithm", args.algorithm) and "--algorithm_settings" not in argv:
             args.algorithm_settings = {}  # the config's are those of its own algorithm
+        if "output_dir" not in config and not any(w.split("=")[0] == "--output_dir" for w in argv):
+            stamp = time.strftime("%Y%m%d-%H%M%S")
+            args.output_dir = f"runs/{args.task}-{args.algorithm}-seed{args.seed}-{stamp}"
     except UserError:
         raise
     except ValueError as error:

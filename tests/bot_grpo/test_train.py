@@ -16,17 +16,17 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
+from tiny import save_tiny_model
 
 from bot_grpo.cli import main
 from bot_grpo.cli.train import RECIPES, parse, read_config
 from bot_grpo.rundir import RunDir
-from tiny import save_tiny_model
 
-FLAGS = (
-    "--config react-smollm2-cpu --model_dtype float32 --bf16 false --max_completion_length 24 --cold_start_steps 1 "
-    "--cold_start_batch_size 2 --eval_prompts 3 --per_device_train_batch_size 2 --gradient_accumulation_steps 2 "
-    "--num_generations 2 --per_device_eval_batch_size 3 --eval_steps 2 --save_steps 2 --lora_r 2"
-).split()
+FLAGS = """
+    --config react-smollm2-cpu --model_dtype float32 --bf16 false --max_completion_length 24 --cold_start_steps 1
+    --cold_start_batch_size 2 --eval_prompts 3 --per_device_train_batch_size 2 --gradient_accumulation_steps 2
+    --num_generations 2 --per_device_eval_batch_size 3 --eval_steps 2 --save_steps 2 --lora_r 2
+""".split()  # noqa: SIM905
 TIMES = ("seconds/", "runtime", "per_second", "step_time")
 
 
@@ -56,8 +56,11 @@ def test_a_run_leaves_what_the_run_directory_promises(straight: Path) -> None:
     rows = RunDir(straight).read_metrics()
     steps = [r for r in rows if "loss" in r]
     assert [r["step"] for r in steps] == [1, 2, 3, 4]
-    assert {"compile_rate", "render_rate", "requirements", "reward/outcome", "completion_length", "truncated",
-            "seconds/generate", "seconds/score", "seconds/update", "algo/sigma", "grad_norm"} <= set(steps[0])  # fmt: skip
+    promised = (
+        "compile_rate render_rate requirements reward/outcome completion_length truncated seconds/generate "
+        "seconds/score seconds/update algo/sigma grad_norm"
+    )
+    assert set(promised.split()) <= set(steps[0])
     assert [r["step"] for r in rows if "eval/compile_rate" in r] == [0, 2, 4]
     assert rows[0]["cold_start/steps"] == 1
     rollouts = pq.read_table(straight / "rollouts" / "step-00001.parquet").to_pylist()
@@ -90,8 +93,9 @@ def test_a_resumed_run_comes_to_the_same_numbers(tiny: Path, straight: Path, tmp
 @pytest.mark.browser
 def test_ctrl_c_saves_a_checkpoint_and_says_how_to_go_on(tiny: Path, tmp_path: Path) -> None:
     out = tmp_path / "stopped"
-    command = [sys.executable, "-m", "bot_grpo", "train", *FLAGS, "--model", str(tiny), "--output_dir", str(out),
-               "--max_steps", "500", "--save_steps", "500", "--eval_strategy", "no", "--eval_on_start", "false"]  # fmt: skip
+    endless = "--max_steps 500 --save_steps 500 --eval_strategy no --eval_on_start false".split()  # noqa: SIM905
+    train_flags = [*FLAGS, "--model", str(tiny), "--output_dir", str(out), *endless]
+    command = [sys.executable, "-m", "bot_grpo", "train", *train_flags]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=os.getcwd())
     deadline = time.monotonic() + 200
     while not RunDir(out).read_metrics()[1:] and process.poll() is None and time.monotonic() < deadline:
@@ -168,3 +172,7 @@ def test_another_algorithm_does_not_inherit_the_settings_of_the_recipes(tmp_path
     assert parse([*flags, "--algorithm", "grpo", "--algorithm_settings", '{"beta": 0.1}']).algorithm_settings == {
         "beta": 0.1
     }
+
+
+def test_a_run_without_a_name_gets_a_folder_of_its_own() -> None:
+    assert parse(["--config", "react-smollm2-cpu", "--seed", "3"]).output_dir.startswith("runs/react-bot_grpo-seed3-2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def test_disjoint_spans_keep_their_bound(lengths: list[int], cuts: set[int], val
     ends = np.cumsum(lengths)
     tokens = tuple((int(e - n), int(e)) for e, n in zip(ends, lengths, strict=True))
     edges = [0, *sorted(c for c in cuts if c < ends[-1]), int(ends[-1])]
-    spans = [Span(a, b, v) for (a, b), v in zip(zip(edges, edges[1:], strict=False), values, strict=False)]
+    spans = [Span(a, b, v) for (a, b), v in zip(pairwise(edges), values, strict=False)]
     assert np.abs(spread_spans(spans, tokens)).max() <= max(abs(s.value) for s in spans)
 
 
