@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,16 +12,45 @@ from trl import GRPOConfig
 from bot_grpo.algorithms import Algorithm, get_algorithm
 from bot_grpo.errors import UserError
 
+_TRL_DEFAULTS = {f.name: f.default for f in dataclasses.fields(GRPOConfig)}
+_ALGORITHMS_BUSINESS = {
+    "beta": "algorithm_settings: {beta: ...}",
+    "epsilon": "algorithm_settings: {clip_low: ...}",
+    "epsilon_high": "algorithm_settings: {clip_high: ...}",
+    "delta": "algorithm_settings: {clip_high: ...}",
+    "loss_type": "algorithm: ...",
+    "scale_rewards": "algorithm_settings: {std: ...} (dr_grpo has no std)",
+    "importance_sampling_level": "algorithm: gspo or gspo_token",
+    "multi_objective_aggregation": "w_g and w_s",
+    "reward_weights": "w_g and w_s",
+    "top_entropy_quantile": "ep_grpo (no algorithm here masks by entropy)",
+    "off_policy_mask_threshold": "the clip (no algorithm here masks off-policy rows)",
+    "entropy_coef": "algorithm: ep_grpo (no algorithm here has an entropy bonus)",
+    "use_adaptive_entropy": "algorithm: ep_grpo (no algorithm here has an entropy bonus)",
+} | {
+    f"{name}_{k}": "algorithm: ..." for name in ("sapo_temperature", "vespo_k", "vespo_lambda") for k in ("pos", "neg")
+}
+_SAMPLERS_BUSINESS = (
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "generation_kwargs",
+    "cache_implementation",
+    "use_transformers_continuous_batching",
+)
+
 
 @dataclass
 class BoTGRPOConfig(GRPOConfig):
     """Everything that `bot-grpo train` can be told; each field is also a flag, `--field value`.
 
-    TRL's own fields keep their meaning, and `epsilon`, `epsilon_high`, `beta`, `loss_type`, `scale_rewards` and
-    `importance_sampling_level` are the business of the algorithm here: set them through `algorithm_settings`.
+    TRL's own fields keep their meaning, but for those of its loss and its advantages (`epsilon`, `beta`, `loss_type`,
+    `scale_rewards`, ...): here they are the business of the algorithm, and setting one is an error that says what to
+    set in its place.
     """
 
-    _VALID_DICT_FIELDS = [*GRPOConfig._VALID_DICT_FIELDS, "algorithm_settings", "reward_settings"]
+    _VALID_DICT_FIELDS = [*GRPOConfig._VALID_DICT_FIELDS, "algorithm_settings", "reward_settings"]  # noqa: RUF012
 
     algorithm: str = field(default="bot_grpo", metadata={"help": "Name in `bot-grpo algorithms`."})
     algorithm_settings: dict | str | None = field(
@@ -45,6 +75,21 @@ class BoTGRPOConfig(GRPOConfig):
     )
     w_g: float = field(default=1.0, metadata={"help": "Weight of the global outcome G in r_t = w_g G + w_s S_t."})
     w_s: float = field(default=1.0, metadata={"help": "Weight of the local reward S_t in r_t = w_g G + w_s S_t."})
+    dynamic_sampling: int | None = field(
+        default=None,
+        metadata={
+            "help": "How often a step may sample groups anew, from other prompts, whose outcomes are all equal. "
+            "Unset: 3 for dapo, else 0."
+        },
+    )
+    overlong_filter: bool = field(
+        default=False,
+        metadata={"help": "Do not train on completions cut off at max_completion_length; they stay in the statistics."},
+    )
+    overlong_cache: int = field(
+        default=0,
+        metadata={"help": "Tokens before max_completion_length over which a penalty on G grows from 0 to -1; 0: none."},
+    )
     cold_start_steps: int = field(
         default=0, metadata={"help": "Supervised steps on the task's own reference answers before RL."}
     )
@@ -66,42 +111,82 @@ class BoTGRPOConfig(GRPOConfig):
             if getattr(self, name) is None:
                 setattr(self, name, {})
         super().__post_init__()
+        if self.dynamic_sampling is None:
+            self.dynamic_sampling = 3 if self.algorithm == "dapo" else 0
         self._refuse_silent_differences()
+        self._check_ranges()
 
     def _refuse_silent_differences(self) -> None:
-        """TRL settings which our loss would ignore, or which would change more than they say, are refused."""
-        defaults = {f.name: f.default for f in dataclasses.fields(GRPOConfig)}
-        ours = {
-            "epsilon": "algorithm_settings: {clip_low: ...}",
-            "epsilon_high": "algorithm_settings: {clip_high: ...}",
-            "delta": "algorithm_settings: {clip_high: ...}",
-            "loss_type": "algorithm: ...",
-            "scale_rewards": "algorithm: ... (dr_grpo has no std)",
-            "importance_sampling_level": "algorithm: gspo or gspo_token",
-            "multi_objective_aggregation": "w_g and w_s",
-            "top_entropy_quantile": "no algorithm here masks by entropy",
-            "off_policy_mask_threshold": "no algorithm here masks off-policy rows",
-        }
-        for name, instead in ours.items():
-            if name in defaults and getattr(self, name) != defaults[name]:
+        """TRL settings which our loss or our sampler would ignore, or which do more than they say, are refused."""
+        for name, instead in _ALGORITHMS_BUSINESS.items():
+            if self._differs(name):
                 raise UserError(f"{name} is TRL's, and the loss here does not read it; use {instead}")
         if self.mask_truncated_completions:
             raise UserError(
                 "mask_truncated_completions hides truncated tokens from attention but leaves their reward in the "
-                "statistics; use algorithm: dapo with its overlong filter"
+                "statistics; use overlong_filter: true"
+            )
+        if self.fast_sampling and not self.use_vllm:
+            for name in _SAMPLERS_BUSINESS:
+                if self._differs(name):
+                    raise UserError(f"fast_sampling does not read {name}; set fast_sampling: false to sample with TRL")
+        if self.router_aux_loss_coef:
+            raise UserError("router_aux_loss_coef: the loss here has no term for it; leave it out, or set it to 0.0")
+        lockstep = self.use_vllm and (self.vllm_mode == "server" or self.vllm_tensor_parallel_size > 1)
+        if self.dynamic_sampling and lockstep and self.world_size > 1:
+            raise UserError(
+                "dynamic_sampling refills different numbers of rollouts on each process, which vLLM's server mode and "
+                "tensor parallelism cannot do; set dynamic_sampling: 0, or vllm_mode: colocate without the latter"
             )
 
+    def _check_ranges(self) -> None:
+        checks = {
+            "temperature": (self.temperature > 0, "above 0: log-probabilities are of softmax(logits / temperature)"),
+            "dynamic_sampling": ((self.dynamic_sampling or 0) >= 0, "0 or more"),
+            "overlong_cache": (
+                0 <= self.overlong_cache <= (self.max_completion_length or 0),
+                f"between 0 and max_completion_length ({self.max_completion_length})",
+            ),
+            "w_g": (math.isfinite(self.w_g) and self.w_g >= 0, "a number, 0 or more"),
+            "w_s": (math.isfinite(self.w_s) and self.w_s >= 0, "a number, 0 or more"),
+        }
+        for name, (good, want) in checks.items():
+            if not good:
+                raise UserError(f"{name} must be {want}; it is {getattr(self, name)}")
+
+    def _differs(self, name: str) -> bool:
+        return name in _TRL_DEFAULTS and getattr(self, name) != _TRL_DEFAULTS[name]
+
     def make_algorithm(self) -> Algorithm:
-        """The algorithm with its settings; a bad name or setting is a UserError."""
+        """The algorithm with its settings; a bad name or setting is a UserError.
+
+        A length that the algorithm would take from the batch's width, where it isn't set, is max_completion_length.
+        """
         try:
-            return get_algorithm(self.algorithm, **dict(self.algorithm_settings or {}))
+            settings: dict[str, Any] = dict(self.algorithm_settings or {})  # type: ignore[arg-type]  # parsed by now
+            algorithm = get_algorithm(self.algorithm, **settings)
+            for name in {"constant", "baseline_length"} & set(algorithm.settings):
+                if algorithm.settings[name] is None:
+                    settings[name] = self.max_completion_length
+            return get_algorithm(self.algorithm, **settings)
         except (TypeError, ValueError) as error:
             raise UserError(str(error)) from error
 
+    def notes(self) -> list[str]:
+        """What a person may not expect of these settings; one line each."""
+        notes = []
+        updates = self.num_iterations * (self.steps_per_generation or 1) / self.gradient_accumulation_steps
+        if updates <= 1 and self.algorithm in {"gspo", "gspo_token", "reco"}:
+            notes.append(
+                f"{self.algorithm} differs from its likes by its ratio, which is 1 with one update a batch; set "
+                "num_iterations above 1, or steps_per_generation above gradient_accumulation_steps"
+            )
+        return notes
+
     def changed(self) -> dict[str, Any]:
         """Our own fields, and those of TRL's that differ from their defaults: what a reader of config.yaml wants."""
-        base = {f.name: f.default for f in dataclasses.fields(GRPOConfig)}
-        skip = {"logging_dir", "resume", "run_name", "hub_token", "accelerator_config", "deepspeed_plugin"}
+        base = _TRL_DEFAULTS
+        skip = {"generation_batch_size", "resume", "run_name", "hub_token", "accelerator_config", "deepspeed_plugin"}
         return {
             f.name: _plain(getattr(self, f.name))
             for f in dataclasses.fields(self)

@@ -9,6 +9,7 @@ distribution: softmax(logits / temperature) over the whole vocabulary.
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import torch
@@ -70,9 +71,7 @@ def sample_groups(
     out: list[list[int]] = [[] for _ in range(rows)]
     ids_PS, mask_PS = _left_pad(prompt_ids, pad_token_id, model.device)
     positions_PS = (mask_PS.cumsum(1) - 1).clamp(min=0)
-    first = model(
-        input_ids=ids_PS, attention_mask=mask_PS, position_ids=positions_PS, use_cache=True, logits_to_keep=1
-    )
+    first = model(input_ids=ids_PS, attention_mask=mask_PS, position_ids=positions_PS, use_cache=True, logits_to_keep=1)
     cache = first.past_key_values
     cache.batch_repeat_interleave(group_size)
     mask_BS = mask_PS.repeat_interleave(group_size, 0)
@@ -129,7 +128,8 @@ def _left_pad(sequences: list[list[int]], pad: int, device: Any) -> tuple[Tensor
 class GroupRollouts:
     """TRL `rollout_func`: (prompts, trainer) -> prompt_ids, completion_ids.
 
-    TRL hands over every prompt num_generations times in a row; a run of equal prompts is one group.
+    TRL hands over every prompt num_generations times in a row. Where a group straddles two processes each has a part of
+    it, so rows share a prompt in runs of the greatest common divisor of the group's size and the number of rows.
     """
 
     def __init__(self) -> None:
@@ -142,13 +142,15 @@ class GroupRollouts:
         training = model.training
         size = trainer.num_generations if training else trainer.num_generations_eval
         prompt_ids, _, _ = trainer._tokenize_prompts(prompts)
-        unique = prompt_ids[::size]
+        share = math.gcd(size, len(prompt_ids))
+        if any(ids != prompt_ids[i - i % share] for i, ids in enumerate(prompt_ids)):
+            share = 1
         model.eval()
         try:
             completion_ids = sample_groups(
                 self._policy.refresh(),
-                unique,
-                group_size=size,
+                prompt_ids[::share],
+                group_size=share,
                 max_new_tokens=trainer.max_completion_length,
                 eos_token_ids=list(trainer.eos_token_ids),
                 pad_token_id=trainer._tokenizer.pad_token_id,

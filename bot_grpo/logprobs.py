@@ -60,7 +60,7 @@ def _rows(
     temperature: float,
     autocast: Callable[[], AbstractContextManager[Any]],
 ) -> tuple[Tensor, Tensor]:
-    base = model.get_base_model() if isinstance(model, PeftModel) else model
+    base: Any = model.get_base_model() if isinstance(model, PeftModel) else model
     width = mask_BT.size(1)
     with autocast():
         hidden_BSH = base.get_decoder()(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False)[0]

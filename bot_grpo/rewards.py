@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reward_models.alignment import TokenText, spread_spans
+from reward_models.alignment import TokenText, line_spans, spread_spans
 from reward_models.base import RewardSignal, Rollout, TokenRewardModel
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One rollout with its signal and the local reward S of each of its tokens. `signal` None: unscored, `reason` why."""
+    """One rollout, its signal and the local reward S of each of its tokens. `signal` None: unscored, `reason` why."""
 
     rollout: Rollout
     signal: RewardSignal | None
@@ -44,17 +44,24 @@ class RewardCollector:
         self.eos_token_ids: set[int] = set()  # the trainer knows them once it has a model
         self._text = TokenText(tokenizer)
         self.batch: list[Scored] = []
+        self.ready: list[Scored] | None = None  # scores that are known before TRL asks for them
         self.seconds = 0.0
 
     def __call__(
         self, prompts: list[Any], completions: list[Any], completion_ids: list[list[int]], **columns: Any
     ) -> list[float | None]:
-        start = time.perf_counter()
         rows = columns.get("row") or ["{}"] * len(prompts)
-        rollouts = [self._rollout(p, ids, row) for p, ids, row in zip(prompts, completion_ids, rows, strict=True)]
-        self.batch = score(self.model, rollouts)
-        self.seconds += time.perf_counter() - start
+        ready, self.ready = self.ready, None
+        self.batch = self.score(prompts, completion_ids, rows) if ready is None else ready
         return [None if s.signal is None else s.signal.outcome for s in self.batch]
+
+    def score(self, prompts: Sequence[Any], completion_ids: Sequence[list[int]], rows: Sequence[str]) -> list[Scored]:
+        """Score completions that were sampled as `completion_ids`; `rows` are their prompts' rows, JSON."""
+        start = time.perf_counter()
+        rollouts = [self._rollout(p, ids, row) for p, ids, row in zip(prompts, completion_ids, rows, strict=True)]
+        scored = score(self.model, rollouts)
+        self.seconds += time.perf_counter() - start
+        return scored
 
     def _rollout(self, prompt: Any, ids: list[int], row: str) -> Rollout:
         text, spans = self._text(ids)
@@ -92,6 +99,11 @@ def _checked(model: TokenRewardModel, rollout: Rollout, signal: RewardSignal | N
     if np.abs(local_T).max(initial=0.0) > model.bound + 1e-9:
         worst = float(np.abs(local_T).max())
         return Scored(rollout, None, nothing, f"a local reward of {worst:g} breaks the bound {model.bound:g}")
+    end = 0
+    for start, stop in signal.steps or ():
+        if not end <= start < stop <= len(rollout.completion):
+            return Scored(rollout, None, nothing, f"step [{start}, {stop}) is empty, out of order or outside the text")
+        end = stop
     return Scored(rollout, signal, local_T)
 
 
@@ -102,3 +114,43 @@ def local_rewards(batch: Sequence[Scored], width: int) -> Tensor:
         n = min(width, len(scored.local_T))
         local_BT[row, :n] = torch.from_numpy(scored.local_T[:n]).float()
     return local_BT
+
+
+def step_rewards(batch: Sequence[Scored], width: int, *, spread: str = "every") -> tuple[Tensor, Tensor]:
+    """Rewards of steps and where they end, right-padded to `width` tokens: (B, T) float32 and (B, T) bool.
+
+    Steps are those that the reward model annotated, else the lines of the completion that hold more than white space.
+    A token belongs to the step in which its text begins, so a step inside one token has no token of its own and falls
+    away, and an EOS belongs to none. A step's reward is the mean local reward S over its tokens, or their sum where
+    the reward model's `spread` divides a value over tokens. It stands on the step's last token; where the completion
+    was cut off, the last step ends at the last token. An unscored rollout has no steps.
+    """
+    rewards_BT, ends_BT = torch.zeros(len(batch), width), torch.zeros(len(batch), width, dtype=torch.bool)
+    for row, scored in enumerate(batch):
+        at, values = _steps(scored, spread)
+        rewards_BT[row, at] = torch.from_numpy(values).float()
+        ends_BT[row, at] = True
+    return rewards_BT, ends_BT
+
+
+def _steps(scored: Scored, spread: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Last token and reward of each of a rollout's steps."""
+    rollout, signal = scored.rollout, scored.signal
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+    if signal is None or not rollout.spans:
+        return nothing
+    text = rollout.completion
+    spans = signal.steps if signal.steps is not None else [(a, b) for a, b in line_spans(text) if text[a:b].strip()]
+    if not spans:
+        return nothing
+    begins = np.array([a for a, _ in rollout.spans], dtype=np.int64)
+    bounds = np.searchsorted(begins, np.array(spans, dtype=np.int64), side="left")  # first token, one past the last
+    first, stop = bounds[bounds[:, 0] < bounds[:, 1]].T
+    if not len(stop):
+        return nothing
+    total_T = np.concatenate([np.zeros(1), np.cumsum(scored.local_T)])
+    values = total_T[stop] - total_T[first]
+    last = stop - 1
+    if rollout.truncated:
+        last[-1] = len(rollout.spans) - 1
+    return last, values / (stop - first) if spread == "every" else values

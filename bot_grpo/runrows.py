@@ -23,15 +23,18 @@ def rollout_rows(
     scored: list[Scored],
     token_rewards_BT: Tensor,
     prepared: Prepared | None,
+    *,
+    first: int = 0,
 ) -> list[dict[str, Any]]:
-    """One row a rollout. `group` counts prompts from 0 in this process' batch."""
+    """One row a rollout. `group` counts the batch's prompts from 0; `first` is the number of rollouts before these, on
+    other processes."""
     rows = []
     for i, one in enumerate(scored):
         n = len(one.rollout.token_ids)
         row: dict[str, Any] = {
             "step": step,
             "kind": kind,
-            "group": i // group_size,
+            "group": (first + i) // group_size,
             "prompt": one.rollout.prompt,
             "completion": _storable(one.rollout.completion),
             "token_ids": list(one.rollout.token_ids),

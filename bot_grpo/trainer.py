@@ -1,35 +1,49 @@
 """BoTGRPOTrainer: a thin subclass of TRL's GRPOTrainer.
 
 TRL samples, decodes, shuffles, cuts and steps. Three things differ. The reward function leaves token rewards behind
-(`rewards.RewardCollector`); the advantages and the weights of the whole generation batch are made once, when it has been
+(`rewards.RewardCollector`); the advantages and the weights of the whole generation batch are made once, when it is
 scored (`_generate_and_score_completions`); and the loss is their weighted sum (`_compute_loss`), so it cannot depend on
-how the batch is cut into micro-batches or spread over processes.
+how the batch is cut into micro-batches or spread over processes. Where groups are refilled (`dynamic_sampling`), that
+happens before TRL sees the batch.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
-from peft import PeftModel
+from datasets import IterableDataset
 from torch import Tensor
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
+from bot_grpo.advantages import overlong_penalty
 from bot_grpo.algorithms import Prepared, ScoredBatch
 from bot_grpo.config import BoTGRPOConfig
+from bot_grpo.dynamic_sampling import Refilled, Rollouts, Row, draw_rows, refill
+from bot_grpo.errors import UserError
 from bot_grpo.generation import GroupRollouts
 from bot_grpo.groups import Groups
-from bot_grpo.rewards import RewardCollector, Scored, local_rewards
+from bot_grpo.logprobs import by_length, completion_logps, without_padding
+from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
 from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
+from bot_grpo.step_stats import PolicyStats, reward_averages
 from reward_models.base import TokenRewardModel
+
+logger = logging.getLogger(__name__)
 
 
 class BoTGRPOTrainer(GRPOTrainer):
     """Trains a policy on token rewards with any algorithm of `bot_grpo.algorithms`.
+
+    Where the algorithm needs a reference policy, it is the one that training began from: a new LoRA adapter is switched
+    off, of an adapter that came with the model a copy is kept, and of a whole model the one on disk is loaded.
 
     Args:
         model: a name, or a model; with `peft_config`, or already a `PeftModel`.
@@ -39,7 +53,15 @@ class BoTGRPOTrainer(GRPOTrainer):
         **kwargs: as for `trl.GRPOTrainer`, but for `reward_funcs`.
     """
 
-    _tag_names = ["trl", "grpo", "bot-grpo"]
+    # Narrower than TRL declares them.
+    args: BoTGRPOConfig
+    model: Any
+    num_generations: int
+    num_generations_eval: int
+    max_completion_length: int
+    _buffered_inputs: Any
+
+    _tag_names = ["trl", "grpo", "bot-grpo"]  # noqa: RUF012
 
     def __init__(
         self,
@@ -52,122 +74,214 @@ class BoTGRPOTrainer(GRPOTrainer):
     ) -> None:
         self.algorithm = args.make_algorithm()
         self.run = run
-        args.beta = self.algorithm.settings["beta"]  # TRL then keeps a reference model (or switches the adapter off)
         self._timers = {"generate": 0.0, "score": 0.0}
-        collector = RewardCollector(reward_model, kwargs["processing_class"])
-        fast = args.fast_sampling and not args.use_vllm and "rollout_func" not in kwargs
-        if fast:
-            kwargs["rollout_func"] = GroupRollouts()
-        super().__init__(model=model, reward_funcs=[collector], args=args, **kwargs)
-        # Each process gives its own rows' part of one weighted sum; Trainer must not average it over micro-batches.
-        self.model_accepts_loss_kwargs = True
-        collector.eos_token_ids = set(self.eos_token_ids)
-        self.collector = collector
+        self._policy_stats = PolicyStats()
+        self._refilled: Refilled | None = None  # what TRL is about to ask for
+        self._warned = False
+        self._fresh = False  # a generation batch has just been made, and not yet been cut
+        self.collector = RewardCollector(reward_model, kwargs["processing_class"])
+        self._sampler = kwargs.pop("rollout_func", None)
+        if self._sampler is None and args.fast_sampling and not args.use_vllm:
+            self._sampler = GroupRollouts()
+        if self._sampler is not None or args.dynamic_sampling:
+            kwargs["rollout_func"] = lambda prompts, trainer: self._rollouts(prompts)
+        before = args.beta
+        args.beta = float("ref_logps" in self.algorithm.needs)  # to TRL, the sign that there must be a reference
+        super().__init__(model=model, reward_funcs=[self.collector], args=args, **kwargs)
+        args.beta = before
+        self.collector.eos_token_ids = set(self.eos_token_ids)
+        self._compact_head = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
+        self._check(kwargs)
 
-    # -- rollouts, rewards, advantages ------------------------------------------------------------------------------
+    def _check(self, kwargs: Mapping[str, Any]) -> None:
+        if self.aux_loss_enabled:
+            raise UserError(
+                "this model has a router loss, which the loss here leaves out: set router_aux_loss_coef: 0.0"
+            )
+        if self._is_vlm:
+            raise UserError("BoTGRPOTrainer trains on text: pass a tokenizer, not a processor")
+        if not self.args.dynamic_sampling:
+            return
+        if isinstance(self.train_dataset, IterableDataset):
+            raise UserError("dynamic_sampling draws prompts by number: it needs a data set with a length, not a stream")
+        if kwargs.get("tools") or kwargs.get("environment_factory"):
+            raise UserError("dynamic_sampling scores rollouts before tools would run: set dynamic_sampling: 0")
+        if self.accelerator.num_processes > 1 and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            raise UserError(
+                "dynamic_sampling refills different numbers of rollouts on each process, which sharded models (FSDP, "
+                "DeepSpeed) cannot sample; set dynamic_sampling: 0"
+            )
+
+    # -- rollouts -----------------------------------------------------------------------------------------------------
+
+    def _rollouts(self, prompts: list[Any]) -> Rollouts:
+        """TRL's rollout_func: what has been sampled already, or a fresh sample."""
+        return self._sample(prompts) if self._refilled is None else self._refilled.rollouts
+
+    def _sample(self, prompts: list[Any]) -> Rollouts:
+        if self._sampler is not None:
+            return self._sampler(prompts, self)
+        prompt_ids, images, fields = self._tokenize_prompts(prompts)
+        completion_ids, logprobs = self._generate_single_turn(prompt_ids, images, fields, num_generations=1)
+        return {"prompt_ids": prompt_ids, "completion_ids": completion_ids, "logprobs": logprobs}
+
+    def _refill(self, inputs: list[Row]) -> Refilled:
+        """Sample and score the batch, and sample groups without contrast anew (see `dynamic_sampling`)."""
+
+        def sample(rows: list[Row]) -> Rollouts:
+            with self._timed("generate"):
+                return self._sample([row["prompt"] for row in rows])
+
+        def score(rows: list[Row], rollouts: Rollouts) -> list[Scored]:
+            prompts, about = [row["prompt"] for row in rows], [row.get("row", "{}") for row in rows]
+            return self.collector.score(prompts, rollouts["completion_ids"], about)
+
+        def draw(attempt: int, n: int) -> list[Row]:
+            return draw_rows(self.train_dataset, n, key=(self.args.seed, self._step, attempt))
+
+        groups = self._groups(len(inputs))
+        attempts = int(self.args.dynamic_sampling or 0)
+        done = refill(inputs, groups, sample=sample, score=score, draw=draw, attempts=attempts)
+        self._log_refill(done)
+        return done
 
     def _generate(self, prompts: list[Any]) -> Any:
-        start = time.perf_counter()
-        answer = super()._generate(prompts)
-        self._timers["generate"] += time.perf_counter() - start
-        return answer
+        with self._timed("generate"):
+            return super()._generate(prompts)
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    # -- rewards and advantages ---------------------------------------------------------------------------------------
+
+    def _generate_and_score_completions(self, inputs: list[Row]) -> dict[str, Any]:
         scored_before = self.collector.seconds
-        output = super()._generate_and_score_completions(inputs)
-        self._timers["score"] += self.collector.seconds - scored_before
         training = self.model.training
+        if training and self.args.dynamic_sampling:
+            self._refilled = self._refill(inputs)
+            inputs, self.collector.ready = self._refilled.rows, self._refilled.scored
+        output = super()._generate_and_score_completions(inputs)
+        self._refilled = None
+        self._timers["score"] += self.collector.seconds - scored_before
         batch = self._scored_batch(output)
-        self._log_rewards("train" if training else "eval", self.collector.batch, batch)
+        self._log_rewards(batch)
         if not training:
             self._write("eval", self.collector.batch, batch, None)
             return output
+        self._fresh = True
         prepared = self._advantages(batch)
         self._write("train", self.collector.batch, batch, prepared)
-        output["advantages"] = prepared.advantages_BT
+        # TRL's correction for a sampler that isn't quite the policy (vLLM) scales the policy term, not the KL.
+        output["advantages"] = prepared.advantages_BT * output.get("importance_sampling_ratio", 1.0)
         output["weights"] = prepared.weights_BT
-        if batch.old_logps_BT is not None:
-            output["old_per_token_logps"] = batch.old_logps_BT
-        if batch.ref_logps_BT is not None:
-            output["ref_per_token_logps"] = batch.ref_logps_BT
+        output["loss_mask"] = batch.mask_BT if batch.loss_mask_BT is None else batch.loss_mask_BT
         return output
 
     def _scored_batch(self, output: Mapping[str, Any]) -> ScoredBatch:
         """The local rows of the generation batch with their token rewards."""
-        mask_BT = output["completion_mask"].bool()
-        device, (rows, width) = mask_BT.device, mask_BT.shape
-        scored = self.collector.batch
+        scored, training = self.collector.batch, self.model.training
+        mask_BT = (output["completion_mask"] * output.get("tool_mask", 1)).bool()
+        device, width = mask_BT.device, mask_BT.size(1)
+        needs = self.algorithm.needs if training else frozenset()
+        scored_B = torch.tensor([s.signal is not None for s in scored], device=device)
+        truncated_B = torch.tensor([s.rollout.truncated for s in scored], device=device)
         outcome_B = torch.tensor([0.0 if s.signal is None else s.signal.outcome for s in scored], device=device)
-        local_BT = self.args.w_s * local_rewards(scored, width).to(device)
-        needs = self.algorithm.needs if self.model.training else frozenset()
+        if training and self.args.overlong_cache:
+            penalty_B = overlong_penalty(mask_BT.sum(1), self.max_completion_length, self.args.overlong_cache)
+            outcome_B = outcome_B + penalty_B * scored_B
+        local_BT = self.args.w_s * local_rewards(scored, width).to(device) * mask_BT
+        steps_BT, ends_BT = None, None
+        if "steps" in needs:
+            steps_BT, ends_BT = step_rewards(scored, width, spread=getattr(self.collector.model, "spread", "every"))
+            steps_BT, ends_BT = self.args.w_s * steps_BT.to(device), ends_BT.to(device)
+        old_BT, entropies_BT = self._before_update(output, needs)
         return ScoredBatch(
             mask_BT=mask_BT,
             logps_BT=None,
-            old_logps_BT=self._old_logps(output) if "old_logps" in needs else output.get("old_per_token_logps"),
+            old_logps_BT=old_BT,
             token_rewards_BT=(self.args.w_g * outcome_B[:, None] + local_BT) * mask_BT,
             outcome_B=outcome_B,
-            ref_logps_BT=self._ref_logps(output) if "ref_logps" in needs else None,
-            entropies_BT=self._logps(self.model, output, entropies=True)[1] if "entropies" in needs else None,
-            scored_B=torch.tensor([s.signal is not None for s in scored], device=device),
-            local_rewards_BT=local_BT * mask_BT,
-            truncated_B=torch.tensor([s.rollout.truncated for s in scored], device=device),
+            ref_logps_BT=output.get("ref_per_token_logps"),
+            entropies_BT=entropies_BT,
+            step_rewards_BT=steps_BT,
+            step_ends_BT=ends_BT,
+            scored_B=scored_B,
+            loss_mask_BT=mask_BT & ~truncated_B[:, None] if self.args.overlong_filter else None,
+            local_rewards_BT=local_BT,
+            truncated_B=truncated_B,
         )
 
     def _advantages(self, batch: ScoredBatch) -> Prepared:
-        groups = Groups.distributed(len(batch.mask_BT), self.num_generations, device=batch.mask_BT.device)
-        prepared = self.algorithm.prepare(batch, self.num_generations, groups=groups)
+        prepared = self.algorithm.prepare(batch, self.num_generations, groups=self._groups(len(batch.mask_BT)))
         for name, value in prepared.metrics.items():
             self._metrics["train"][name].append(value)
         return prepared
 
-    # -- log-probabilities ------------------------------------------------------------------------------------------
+    def _groups(self, rows: int) -> Groups:
+        return Groups.distributed(rows, self.num_generations, device=self.accelerator.device)
 
-    def _logps(self, model: Any, inputs: Mapping[str, Tensor], *, entropies: bool = False) -> tuple[Tensor, Any]:
-        """Log-probabilities (and entropies) of the completion tokens: (B, T) each."""
+    # -- log-probabilities and the loss -------------------------------------------------------------------------------
+
+    def _logps(self, model: Any, inputs: Mapping[str, Tensor], *, entropies: bool) -> tuple[Tensor, Tensor | None]:
+        """Log-probabilities and, asked for, entropies of the completion tokens: (B, T) each."""
         ids_BS = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask_BS = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
-        keep = inputs["completion_ids"].size(1)
+        keep, size = inputs["completion_ids"].size(1), self.args.per_device_train_batch_size
         logps_BT, entropies_BT, _ = self._get_per_token_logps_and_entropies(
-            model, ids_BS, mask_BS, keep, self.args.per_device_train_batch_size, compute_entropy=entropies
+            model, ids_BS, mask_BS, keep, size, compute_entropy=entropies
         )
         return logps_BT, entropies_BT
 
-    @torch.no_grad()
-    def _old_logps(self, output: Mapping[str, Tensor]) -> Tensor:
-        known = output.get("old_per_token_logps")
-        return self._logps(self.model, output)[0] if known is None else known
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """As TRL's (which asks here too, for old and reference log-probabilities), by a faster way on a CPU."""
+        if not self._compact_head:
+            return super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, *args, **kwargs
+            )
+        logps_BT, entropies_BT = completion_logps(
+            self.accelerator.unwrap_model(model),
+            input_ids,
+            attention_mask,
+            attention_mask[:, -logits_to_keep:],
+            temperature=self.temperature,
+            autocast=self.accelerator.autocast,
+            batch_size=args[0] if args else kwargs.get("batch_size"),
+        )
+        return logps_BT, entropies_BT, None
 
     @torch.no_grad()
-    def _ref_logps(self, output: Mapping[str, Tensor]) -> Tensor:
-        known = output.get("ref_per_token_logps")
-        if known is not None:
-            return known
-        model = self.accelerator.unwrap_model(self.model)
-        if not isinstance(model, PeftModel):
-            raise ValueError(f"{self.algorithm.name} needs a reference policy: train a LoRA adapter, or set beta > 0")
-        with model.disable_adapter():
-            return self._logps(self.model, output)[0]
+    def _before_update(
+        self, output: Mapping[str, Tensor], needs: frozenset[str]
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """What the algorithm reads of the policy that sampled: log-probabilities and entropies.
 
-    # -- the loss -----------------------------------------------------------------------------------------------------
+        TRL knows the former where a batch makes several updates. Where it makes one, they serve the advantages and
+        weights alone: the loss then takes its ratio as exactly 1.
+        """
+        known_BT = output.get("old_per_token_logps")
+        if "entropies" not in needs and ("old_logps" not in needs or known_BT is not None):
+            return known_BT, None
+        logps_BT, entropies_BT = self._logps(self.model, output, entropies="entropies" in needs)
+        return (logps_BT if known_BT is None else known_BT), entropies_BT
 
     def _compute_loss(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
-        inputs = _without_padding(inputs)
+        inputs = without_padding(inputs)
         logps_BT, entropies_BT = self._logps(model, inputs, entropies=True)
         loss, metrics = self.algorithm.policy_loss(
             inputs["advantages"],
             inputs["weights"],
-            inputs["completion_mask"],
+            inputs["loss_mask"],
             logps_BT,
             inputs.get("old_per_token_logps"),
             inputs.get("ref_per_token_logps"),
             entropies_BT,
         )
-        for name, value in metrics.items():
-            self._metrics["train"][name].append(self.accelerator.gather(value.float()).nanmean().item())
-        # The weights make one loss of the whole generation batch. Processes average their gradients and each optimizer
-        # step sees one of S slices, hence the two factors.
-        slices = max(1, self.args.steps_per_generation // self.args.gradient_accumulation_steps)
-        return loss * self.accelerator.num_processes * slices
+        self._policy_stats.add(metrics, inputs["loss_mask"].sum())
+        # The weights make one loss of the whole generation batch: all its micro-batches on all processes add up to it.
+        # Processes average their gradients, and an optimizer step takes some of its micro-batches, or those of several.
+        share = self._slices / self.current_gradient_accumulation_steps
+        return loss * self.accelerator.num_processes * share
+
+    # -- evaluation ---------------------------------------------------------------------------------------------------
 
     def prediction_step(
         self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: list[str] | None = None
@@ -181,26 +295,72 @@ class BoTGRPOTrainer(GRPOTrainer):
         with _own_random_numbers(self.args.seed, self.accelerator.device):
             return super().evaluate(*args, **kwargs)
 
+    # -- resuming -----------------------------------------------------------------------------------------------------
+
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        if self.model.training and self._buffered_inputs is None:  # the first step, of a new run or a resumed one
+            self._step = self.state.global_step * self.args.gradient_accumulation_steps
+        inputs = super()._prepare_inputs(generation_batch)
+        fresh, self._fresh = self._fresh and self.model.training, False
+        if fresh and self._slices == self.current_gradient_accumulation_steps:
+            # Rows of like length together: less padding in each micro-batch. The loss is the same however they are cut.
+            self._buffered_inputs = by_length(self._buffered_inputs)
+            inputs = self._buffered_inputs[self._step % self._slices]
+        return inputs
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """A checkpoint in the middle of a generation batch keeps the batch: resuming goes on with it."""
+        if self._step % (self._slices * self.num_iterations):
+            folder = Path(self._get_output_dir(trial=trial)) / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+            folder.mkdir(parents=True, exist_ok=True)
+            torch.save(self._buffered_inputs, folder / self._buffer_name)
+        super()._save_checkpoint(model, trial)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        path = Path(checkpoint or "") / self._buffer_name
+        if checkpoint is not None and path.exists():
+            self._buffered_inputs = torch.load(path, map_location=self.accelerator.device, weights_only=True)
+            self._step = self.state.global_step * self.args.gradient_accumulation_steps
+
+    @property
+    def _slices(self) -> int:
+        """Micro-batches of a generation batch."""
+        return int(self.args.steps_per_generation or 1)
+
+    @property
+    def _buffer_name(self) -> str:
+        return f"generation_batch_{self.accelerator.process_index}.pt"
+
     # -- records ------------------------------------------------------------------------------------------------------
 
-    def _log_rewards(self, mode: str, scored: list[Scored], batch: ScoredBatch) -> None:
-        """Averages over all processes: what the reward model measured, and the parts of the reward."""
-        sums: dict[str, list[float]] = {}
-        for one in scored:
-            sums.setdefault("unscored", []).append(float(one.signal is None))
-            sums.setdefault("truncated", []).append(float(one.rollout.truncated))
-            for name, value in (one.signal.metrics if one.signal else {}).items():
-                sums.setdefault(name, []).append(float(value))
-        lengths_B = batch.mask_BT.sum(1)
-        sums["completion_length"] = lengths_B.tolist()
-        keep = [i for i, one in enumerate(scored) if one.signal is not None]
-        sums["reward/outcome"] = batch.outcome_B[keep].tolist()
-        local_B = batch.local_rewards_BT.sum(1) / lengths_B.clamp(min=1) if batch.local_rewards_BT is not None else None
-        sums["reward/local"] = local_B[keep].tolist() if local_B is not None else []
-        for name in sorted(sums):
-            stats = torch.tensor([sum(sums[name]), len(sums[name])], device=self.accelerator.device)
-            total, count = self.accelerator.reduce(stats, reduction="sum").tolist()
-            self._metrics[mode][name].append(total / count if count else float("nan"))
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """TRL averages over micro-batches; policy figures are averaged over tokens, and the largest ratio is kept."""
+        if self.model.training:
+            self._metrics["train"].update({k: [v] for k, v in self._policy_stats.take(self.accelerator).items()})
+        super().log(logs, start_time)
+
+    def _log_rewards(self, batch: ScoredBatch) -> None:
+        assert batch.local_rewards_BT is not None
+        parts = batch.mask_BT.sum(1), batch.outcome_B, batch.local_rewards_BT
+        for name, value in reward_averages(self.collector.batch, *parts, self.accelerator).items():
+            self._metrics["train" if self.model.training else "eval"][name].append(value)
+
+    def _log_refill(self, done: Refilled) -> None:
+        metrics = {"attempts": done.attempts, "groups": done.groups, "unfilled": done.unfilled}
+        for name, value in metrics.items():
+            self._metrics["train"][f"dynamic_sampling/{name}"].append(float(value))
+        if not done.unfilled or self._warned or not self.accelerator.is_main_process:
+            return
+        self._warned = True
+        text = (
+            f"after {done.attempts} refills {done.unfilled:.0%} of the groups still have equal outcomes; training goes "
+            "on with them, and they teach nothing: the task may be too hard or too easy for this model (said once; "
+            "dynamic_sampling/unfilled has every step)"
+        )
+        logger.warning(text)
+        if self.run is not None:
+            self.run.log({"step": self.state.global_step + 1, "alarms": [text]})
 
     def take_timers(self) -> dict[str, float]:
         """Seconds spent sampling and scoring since the last call."""
@@ -208,28 +368,26 @@ class BoTGRPOTrainer(GRPOTrainer):
         self._timers = dict.fromkeys(self._timers, 0.0)
         return taken
 
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._timers[name] += time.perf_counter() - start
+
     def _write(self, kind: str, scored: list[Scored], batch: ScoredBatch, prepared: Prepared | None) -> None:
         if self.run is None:
             return
         step = self.state.global_step + (1 if kind == "train" else 0)
         size = self.num_generations if kind == "train" else self.num_generations_eval
-        rows = rollout_rows(self.run, step, kind, size, scored, batch.token_rewards_BT, prepared)
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        first = rank * len(scored)
+        rows = rollout_rows(self.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
         prefix = {"train": "step", "eval": "eval"}[kind] + (f"-rank{rank}" if world > 1 else "")
         self.run.write_rollouts(f"{prefix}-{step:05d}", rows)
 
 
-def _without_padding(inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Cut the columns which are padding in every row of this micro-batch: they cost time and change nothing."""
-    width = max(1, int(inputs["completion_mask"].sum(1).max()))
-    start = int(inputs["prompt_mask"].size(1) - inputs["prompt_mask"].sum(1).max())
-    cut = {"completion_ids", "completion_mask", "advantages", "weights", "old_per_token_logps", "ref_per_token_logps"}
-    out = {k: v[:, :width] if k in cut else v for k, v in inputs.items()}
-    return out | {k: inputs[k][:, start:] for k in ("prompt_ids", "prompt_mask")}
-
-
 @contextmanager
-def _own_random_numbers(seed: int, device: torch.device) -> Iterable[None]:
+def _own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)

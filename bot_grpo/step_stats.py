@@ -1,0 +1,70 @@
+"""What a step logs, put together over micro-batches and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from torch import Tensor
+
+from bot_grpo.groups import wide
+from bot_grpo.rewards import Scored
+
+LARGEST = frozenset({"policy/ratio_max"})
+
+
+class PolicyStats:
+    """Collects the `policy/` figures of `Algorithm.policy_loss`: means by tokens; of a maximum the largest.
+
+    Nothing is copied off the device, and nothing crosses processes, before `take`.
+    """
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Tensor] = {}
+        self._largest: dict[str, Tensor] = {}
+        self._tokens: Tensor | None = None
+
+    def add(self, metrics: Mapping[str, Tensor], tokens: Tensor) -> None:
+        """The figures of one micro-batch and the number of tokens that they are of; scalar tensors."""
+        for name, value in metrics.items():
+            if name in LARGEST:
+                seen = self._largest.get(name)
+                self._largest[name] = value if seen is None else torch.maximum(seen, value)
+            else:
+                self._sums[name] = self._sums.get(name, 0) + wide(value) * tokens
+        self._tokens = tokens if self._tokens is None else self._tokens + tokens
+
+    def take(self, accelerator: Any) -> dict[str, float]:
+        """The figures since the last call, over all processes (which must call together); nothing after no `add`."""
+        if self._tokens is None:
+            return {}
+        sums, largest, tokens = self._sums, self._largest, self._tokens
+        self._sums, self._largest, self._tokens = {}, {}, None
+        stacked = torch.stack([*sums.values(), wide(tokens)])
+        *totals, count = accelerator.reduce(stacked, reduction="sum").tolist()
+        merged = {name: total / max(count, 1.0) for name, total in zip(sums, totals, strict=True)}
+        for name, value in largest.items():
+            merged[name] = accelerator.gather(value.reshape(1)).max().item()
+        return merged
+
+
+def reward_averages(
+    scored: Sequence[Scored], lengths_B: Tensor, outcome_B: Tensor, local_BT: Tensor, accelerator: Any
+) -> dict[str, float]:
+    """Averages over the rollouts of all processes: what the reward model measured, and the parts of the reward."""
+    values: dict[str, list[float]] = {}
+    for one in scored:
+        values.setdefault("unscored", []).append(float(one.signal is None))
+        values.setdefault("truncated", []).append(float(one.rollout.truncated))
+        for name, value in (one.signal.metrics if one.signal else {}).items():
+            values.setdefault(name, []).append(float(value))
+    keep = [i for i, one in enumerate(scored) if one.signal is not None]
+    values["completion_length"] = lengths_B.tolist()
+    values["reward/outcome"] = outcome_B[keep].tolist()
+    values["reward/local"] = (local_BT.sum(1) / lengths_B.clamp(min=1))[keep].tolist()
+    names = sorted(set(gather_object(list(values))))  # a process whose rollouts are all unscored has fewer
+    sums = [[sum(values.get(name, [])), float(len(values.get(name, [])))] for name in names]
+    totals = accelerator.reduce(torch.tensor(sums, device=accelerator.device), reduction="sum").tolist()
+    return {name: total / count if count else float("nan") for name, (total, count) in zip(names, totals, strict=True)}
