@@ -11,7 +11,7 @@ AFTER_CLICK_MS = 600
 
 MEMORY = 2 << 30
 """Bytes that a browser's processes may hold together."""
-PATIENCE = 3
+PATIENCE = 8
 """A component that had less than half of its time on a CPU (the machine is busy) gets up to so many times as long."""
 RECYCLE_AFTER = 200
 """Components after which a browser is replaced: its memory grows."""

@@ -101,21 +101,27 @@ class RenderProcess:
         return process.receive(deadline)
 
     def _running(self) -> LineProcess:
+        if self._process is not None:
+            return self._process
+        try:
+            return self._started()
+        except SetupError:  # it may have been bad luck: memory was short, somebody killed something
+            return self._started()
+
+    def _started(self) -> LineProcess:
         with self._lock:
             if self._stopped:
                 raise GoneError("stopped")
-            if self._process is not None:
-                return self._process
-            self._folder = tempfile.mkdtemp(prefix="bot-grpo-")
+            self._folder = tempfile.mkdtemp(prefix="bot-grpo-", dir=_short_tempdir())
             self._process = process = LineProcess(self._argv, env={**os.environ, "TMPDIR": self._folder})
         try:
             hello = process.receive(time.monotonic() + _START_S)
         except (GoneError, LateError) as error:
             if self._stopped:
                 raise
-            words = process.last_words()
-            raise SetupError(f"the render process does not start: {words or error}") from error
+            hello = {"failed": process.last_words() or str(error)}
         if "failed" in hello:
+            self._end()
             hint = "install Chromium (python -m sandbox.setup) or set BOT_GRPO_CHROMIUM"
             raise SetupError(f"Chromium does not start: {hello['failed']}; {hint}")
         return process
@@ -125,8 +131,15 @@ class RenderProcess:
             process, self._process = self._process, None
         if process is not None:
             process.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _short_tempdir() -> str:
+    """Chromium puts a socket in there, and the path of a socket has at most 107 characters, of which it takes 62."""
+    usual = tempfile.gettempdir()
+    return "/tmp" if len(usual) > 40 and os.access("/tmp", os.W_OK) else usual
 
 
 def _rendered(answer: Mapping[str, Any]) -> Rendered:

@@ -30,8 +30,8 @@ example:
 
 def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
-    if args.timeout <= 0:
-        raise UserError(f"--timeout is a number of seconds above 0, not {args.timeout:g}")
+    if not 0 < args.timeout <= 3600:
+        raise UserError(f"--timeout is a number of seconds above 0, at most 3600, not {args.timeout:g}")
     if args.workers < 1:
         raise UserError(f"--workers is at least 1, not {args.workers}")
     render = args.render or (args.render is None and args.screenshots is not None)
