@@ -151,7 +151,7 @@ def prepare_chromium() -> str:
             hint = "install Chromium (Debian: apt-get install chromium) or set BOT_GRPO_CHROMIUM"
             raise SetupError(f"{error}; {hint}") from error
     _run(["apt-get", "update"], Path.cwd(), "apt-get update failed; install Chromium or set BOT_GRPO_CHROMIUM")
-    argv = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
+    argv = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core", "fonts-liberation"]
     _run(argv, Path.cwd(), "apt-get install chromium failed; install Chromium or set BOT_GRPO_CHROMIUM")
     if found := chromium():
         return f"{found} (Debian's package, just installed)"

@@ -1,0 +1,66 @@
+"""Log-probabilities of completion tokens alone, and micro-batches of like lengths."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny_trainer import tiny_llama, with_lora
+
+from bot_grpo.logprobs import by_length, completion_logps
+
+PROMPT, WIDTH = 3, 5
+LENGTHS_B = torch.tensor([5, 2, 0, 4])
+
+
+@pytest.fixture
+def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    mask_BT = torch.arange(WIDTH)[None] < LENGTHS_B[:, None]
+    ids_BS = torch.randint(0, 60, (4, PROMPT + WIDTH))
+    attention_BS = torch.cat([torch.ones(4, PROMPT, dtype=torch.long), mask_BT.long()], dim=1)
+    return ids_BS, attention_BS, mask_BT
+
+
+@pytest.mark.parametrize("lora", [False, True])
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_they_are_those_of_the_whole_softmax(
+    batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor], lora: bool, batch_size: int | None
+) -> None:
+    ids_BS, attention_BS, mask_BT = batch
+    model = with_lora(tiny_llama(), warm=True) if lora else tiny_llama()
+    logps_BT, entropies_BT = completion_logps(
+        model, ids_BS, attention_BS, mask_BT, temperature=0.7, batch_size=batch_size
+    )
+    logits_BTV = model(input_ids=ids_BS, attention_mask=attention_BS).logits[:, PROMPT - 1 : -1].float() / 0.7
+    all_BTV = logits_BTV.log_softmax(-1)
+    expected_BT = all_BTV.gather(-1, ids_BS[:, PROMPT:, None])[..., 0]
+    torch.testing.assert_close(logps_BT, expected_BT * mask_BT, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(entropies_BT, -(all_BTV.exp() * all_BTV).sum(-1) * mask_BT, rtol=1e-4, atol=1e-5)
+    assert logps_BT.requires_grad
+    assert not entropies_BT.requires_grad
+
+
+def test_the_gradient_is_that_of_the_whole_softmax(batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> None:
+    ids_BS, attention_BS, mask_BT = batch
+    gradients = []
+    for compact in (True, False):
+        model = tiny_llama()
+        if compact:
+            logps_BT, _ = completion_logps(model, ids_BS, attention_BS, mask_BT)
+        else:
+            all_BTV = model(input_ids=ids_BS, attention_mask=attention_BS).logits[:, PROMPT - 1 : -1].log_softmax(-1)
+            logps_BT = all_BTV.gather(-1, ids_BS[:, PROMPT:, None])[..., 0] * mask_BT
+        logps_BT.sum().backward()
+        gradients.append(torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]))
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-4, atol=1e-6)
+
+
+def test_rows_of_like_length_come_together_and_none_is_lost() -> None:
+    def part(lengths: list[int], first: int) -> dict[str, torch.Tensor]:
+        mask_BT = (torch.arange(6)[None] < torch.tensor(lengths)[:, None]).long()
+        return {"completion_mask": mask_BT, "row": torch.arange(first, first + len(lengths)), "scalar": torch.tensor(9)}
+
+    out = by_length([part([1, 6], 0), part([5, 2], 2)])
+    assert [b["completion_mask"].sum(1).tolist() for b in out] == [[6, 5], [2, 1]]
+    assert [b["row"].tolist() for b in out] == [[1, 2], [3, 0]]
+    assert all(b["scalar"].item() == 9 for b in out)
