@@ -22,6 +22,7 @@ from sandbox.render_process import Rendered, RenderProcess
 from sandbox.requirements import check_grammar
 
 _CHUNK = 16  # compiled together; while they are rendered the next ones are compiled
+_CHUNK_ALONE = 128  # where nothing is rendered
 _REMEMBERED = 4096  # outcomes
 
 
@@ -115,8 +116,9 @@ class Sandbox:
         threads = ThreadPoolExecutor(self._workers)
         running: dict[Future[Rendered], _Task] = {}
         try:
-            for begin in range(0, len(todo), _CHUNK):
-                for task in self._compile(items, todo[begin : begin + _CHUNK]):
+            chunk = _CHUNK if self._render else _CHUNK_ALONE
+            for begin in range(0, len(todo), chunk):
+                for task in self._compile(items, todo[begin : begin + chunk]):
                     if task.outcome.status is Status.OK and self._render:
                         requirements = items[task.index].requirements
                         running[threads.submit(self._rendered, task.compiled, requirements)] = task
@@ -172,7 +174,7 @@ class Sandbox:
             node = setup.node()
             if node is not None:
                 folder = setup.prepare_worker()
-                self._compiler = NodeCompiler(node, folder, css=self._render, timeout_s=self._timeout_s)
+                self._compiler = NodeCompiler(node, folder, render=self._render, timeout_s=self._timeout_s)
             elif self._render:
                 raise SetupError(f"rendering needs Node {setup.NODE_MIN} or newer and its npm; {setup.GET_NODE}")
             else:

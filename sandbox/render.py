@@ -81,6 +81,10 @@ class Renderer:
         self._tab = await asyncio.wait_for(opening, _START_S)
         return self._tab.browser.version
 
+    async def stop(self) -> None:
+        """End the browser. (The render process does not ask: it kills everything.)"""
+        await self._tab.browser.close()
+
     async def render(self, job: Job) -> Rendered:
         """Mount a component and look at it, within the job's time-out.
 

@@ -1,6 +1,6 @@
 // A long-lived compiler: one JSON request a line on stdin, one JSON answer a line on stdout (in any order, by id).
-//   {id, op: "compile", code, language: "jsx" | "tsx" | null, css: boolean}
-//     -> {id, status, diagnostics, script?, bundles?, css?, ms}
+//   {id, op: "compile", code, language: "jsx" | "tsx" | null, render: boolean}
+//     -> {id, status, diagnostics, ms}, and {language, script, bundles, css} where it is ok and to be rendered
 //   {id, op: "trace", code, language, line, column} -> {id, line, column}   a place in `script`, as one in `code`
 // It ends when stdin does, or when whoever started it is gone.
 import { originalPositionFor, TraceMap } from "@jridgewell/trace-mapping";
@@ -18,7 +18,7 @@ const available = JSON.parse(await readFile(join(here, "vendor", "exports.json")
 const { bundles: libraries, always } = JSON.parse(await readFile(join(here, "libraries.json"), "utf8"));
 const bundleOf = new Map(Object.entries(libraries).flatMap(([bundle, names]) => names.map((name) => [name, bundle])));
 
-const AT_ONCE = 3; // esbuild parses one file while this thread looks at another
+const AT_ONCE = 8; // esbuild parses one file while this thread looks at another
 const OPTIONS = {
   format: "esm",
   target: "es2022",
@@ -66,7 +66,7 @@ async function trace(code, language, places) {
   });
 }
 
-async function compile({ code, language, css }) {
+async function compile({ code, language, render }) {
   const [result, loader] = await compiled(code, language);
   const warnings = result.warnings.map(diagnostic("warning"));
   if (result.failed)
@@ -84,9 +84,10 @@ async function compile({ code, language, css }) {
     const errors = found.problems.map((p, i) => ({ source: "imports", severity: "error", ...places[i], message: p.message }));
     return { status: "import_error", diagnostics: [...errors, ...warnings] };
   }
+  if (!render) return { status: "ok", diagnostics: warnings };
   const bundles = [...new Set([...always, ...found.modules.map((module) => bundleOf.get(module))])];
-  const answer = { status: "ok", diagnostics: warnings, script: found.script, bundles, language: loader };
-  return css ? { ...answer, css: await styles(code, found.words) } : answer;
+  const css = await styles(code, found.words);
+  return { status: "ok", diagnostics: warnings, language: loader, script: found.script, bundles, css };
 }
 
 const refused = (status, message, more = []) => ({
@@ -107,7 +108,7 @@ setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"
 new Worker(watch, { eval: true }).unref();
 
 // Once through everything before saying "ready": so the first component's time is its own.
-await compile({ code: "export default () => <p className='p-1' />", language: "jsx", css: true });
+await compile({ code: "export default () => <p className='p-1' />", language: "jsx", render: true });
 const requests = createInterface({ input: process.stdin, crlfDelay: Infinity });
 const waiting = [];
 let busy = 0;

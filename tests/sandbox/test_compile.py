@@ -227,7 +227,7 @@ def test_a_compiler_that_is_killed_is_started_again_and_loses_nothing() -> None:
     node = setup.node()
     assert node is not None
     others = set(children("worker.mjs"))
-    with NodeCompiler(node, setup.prepare_worker(), css=False, timeout_s=20) as compiler:
+    with NodeCompiler(node, setup.prepare_worker(), render=False, timeout_s=20) as compiler:
         assert compiler.compile([Source(COMPONENT)])[0].status is Status.OK
         (pid,) = set(children("worker.mjs")) - others
         (service,) = [p for p in descendants(pid) if "esbuild" in command(p)]
@@ -244,7 +244,7 @@ def test_a_compiler_that_is_killed_is_started_again_and_loses_nothing() -> None:
 def test_a_compiler_that_hangs_is_replaced_and_only_the_culprit_pays() -> None:
     node = setup.node()
     assert node is not None
-    with NodeCompiler(node, setup.prepare_worker(), css=False, timeout_s=2) as compiler:
+    with NodeCompiler(node, setup.prepare_worker(), render=False, timeout_s=2) as compiler:
         assert compiler.compile([Source(COMPONENT)])[0].status is Status.OK
         hang = "export default () => <p>{" + "x=>" * 3000 + "1}</p>"  # past the guard, which is not asked here
         answers = compiler.compile([Source(COMPONENT), Source(hang), Source(f"{COMPONENT}// 2")])
@@ -255,7 +255,7 @@ def test_a_worker_that_cannot_start_is_a_setup_error_and_not_a_verdict(tmp_path:
     node = setup.node()
     assert node is not None
     with (
-        NodeCompiler(node, tmp_path, css=False, timeout_s=2) as compiler,
+        NodeCompiler(node, tmp_path, render=False, timeout_s=2) as compiler,
         pytest.raises(SetupError, match="Node worker"),
     ):
         compiler.compile([Source(COMPONENT)])
