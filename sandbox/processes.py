@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import selectors
@@ -14,6 +15,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class GoneError(Exception):
@@ -28,10 +31,12 @@ class LineProcess:
     """A child that reads one JSON object a line from its stdin and writes one a line to its stdout.
 
     Reading goes on while a message is being written, so neither side can wait for the other for ever. Nothing is
-    forked: the child is started by exec, in a session of its own (Ctrl-C reaches the parent only).
+    forked: the child is started by exec, in a session of its own (Ctrl-C reaches the parent only). `grace_s` is how
+    long it may take to clean up after a SIGTERM, before it is killed.
     """
 
-    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, grace_s: float = 0.0) -> None:
+        self._grace_s = grace_s
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             argv,
@@ -117,6 +122,10 @@ class LineProcess:
 
     def kill(self) -> None:
         """End the child and everything that it started; whoever waits for it in another thread gets a GoneError."""
+        if self._grace_s and self.alive():
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(self._grace_s)
         kill_tree(self._process.pid)
 
     def close(self) -> None:
@@ -163,6 +172,24 @@ def descendants(pid: int) -> list[int]:
         found += below
         queue += below
     return found
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every orphan below this process, so that `reap` can bury them (Linux; elsewhere nothing).
+
+    A container often has no init that would do so, and the dead pile up.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap(within_s: float) -> None:
+    """Bury every dead child of this process; wait no longer than that for those that still die."""
+    end = time.monotonic() + within_s
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < end:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.01)
 
 
 def memory_of(pid: int) -> int:

@@ -20,6 +20,7 @@ from sandbox.outcome import RequirementResult, Status
 from sandbox.processes import GoneError, LateError, LineProcess
 
 _START_S = 120.0
+_END_S = 4.0
 _GRACE_S = 20.0  # what it may take on top of a component's time, to start a new browser
 
 
@@ -113,7 +114,9 @@ class RenderProcess:
             if self._stopped:
                 raise GoneError("stopped")
             self._folder = tempfile.mkdtemp(prefix="bot-grpo-", dir=_short_tempdir())
-            self._process = process = LineProcess(self._argv, env={**os.environ, "TMPDIR": self._folder})
+            self._process = process = LineProcess(
+                self._argv, env={**os.environ, "TMPDIR": self._folder}, grace_s=_END_S
+            )
         try:
             hello = process.receive(time.monotonic() + _START_S)
         except (GoneError, LateError) as error:

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from playwright.async_api import Error, async_playwright
 
-from sandbox.processes import end_with_parent, kill_tree
+from sandbox.processes import adopt_orphans, end_with_parent, kill_tree, reap
 from sandbox.render import Job, Renderer
 
 _LINE_LIMIT = 64 << 20
@@ -40,7 +41,7 @@ async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None) 
             return
         while line := await reader.readline():
             answer(await _rendered(renderer, json.loads(line)))
-        os._exit(_end())
+        _end()
 
 
 async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, Any]:
@@ -72,15 +73,18 @@ def _forget() -> None:
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
 
 
-def _end() -> int:
+def _end() -> None:
     kill_tree(os.getpid(), itself=False)
+    reap(2)
     _forget()
-    return 0
+    os._exit(0)
 
 
 def main() -> None:
     worker, chromium, screenshots, parent = sys.argv[1:5]
+    adopt_orphans()
     end_with_parent(int(parent), _forget)
+    signal.signal(signal.SIGTERM, lambda *_: _end())
     try:
         asyncio.run(
             _serve(Path(worker), Path(chromium) if chromium else None, Path(screenshots) if screenshots else None)
