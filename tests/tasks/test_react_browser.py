@@ -8,7 +8,7 @@ from sandbox.outcome import Outcome, Status
 from sandbox.pool import Item, Sandbox
 from tasks.react import ReactRow, load_react
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 ROWS = load_react(tier=None, split=None)
 
