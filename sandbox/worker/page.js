@@ -19,6 +19,14 @@
   });
   define(RealDate.prototype, "constructor", FixedDate);
   define(globalThis, "Date", FixedDate);
+  const { get: formatOf } = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, "format");
+  Object.defineProperty(Intl.DateTimeFormat.prototype, "format", {
+    configurable: true,
+    get() {
+      const format = formatOf.call(this);
+      return (date) => format(date === undefined ? now() : date);
+    },
+  });
   define(performance, "now", () => RealDate.now() - begun);
   let state = 0x2f6e2b1;
   const random = () => {

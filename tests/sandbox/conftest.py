@@ -20,7 +20,7 @@ def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def browser_sandbox(screenshots: Path) -> Iterator[Sandbox]:
-    with Sandbox(screenshots=screenshots, timeout_s=3) as sandbox:
+    with Sandbox(workers=2, screenshots=screenshots, timeout_s=3) as sandbox:
         yield sandbox
 
 

@@ -147,7 +147,7 @@ def test_an_error_that_a_component_catches_or_that_comes_late_is_a_warning_at_mo
 def test_the_same_component_gives_the_same_bytes_in_another_browser(render: Judge, tmp_path: Path) -> None:
     codes = [
         app("return <p>{Math.random()} {Date.now()} {new Date().toString()} {performance.now()}</p>;"),
-        app("return <p>{crypto.randomUUID()} {new Date().toLocaleString()} {Intl.DateTimeFormat().resolvedOptions().timeZone}</p>;"),
+        app("return <p>{crypto.randomUUID()} {new Date().toLocaleString()} {new Intl.DateTimeFormat('en', { timeStyle: 'long' }).format()} {Intl.DateTimeFormat().resolvedOptions().timeZone}</p>;"),
         app("const [n, set] = useState(0);\nuseEffect(() => { const t = setInterval(() => set((n) => n + 1), 100); return () => clearInterval(t); }, []);\nreturn <h1>{n} ticks</h1>;"),
         app('return <div className="p-8 animate-spin text-3xl">spin</div>;'),
         app('return <input autoFocus defaultValue="a caret blinks here" />;'),
