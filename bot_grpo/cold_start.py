@@ -22,7 +22,8 @@ class Demonstrations(Dataset[dict[str, Tensor]]):
     ) -> None:
         self._rows = []
         for prompt, answer in zip(prompts, answers, strict=True):
-            before = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)["input_ids"]
+            chat: Any = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)
+            before = chat["input_ids"]
             after = [*tokenizer(answer, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
             ids, labels = torch.tensor([*before, *after]), torch.tensor([IGNORED] * len(before) + after)
             self._rows.append({"input_ids": ids, "labels": labels})

@@ -24,11 +24,11 @@ class FoldedPolicy:
 
     def __init__(self, model: PreTrainedModel | PeftModel) -> None:
         self._peft = model if isinstance(model, PeftModel) else None
-        self.model: PreTrainedModel = model if self._peft is None else self._unadapted_copy(model)
+        self.model: Any = self._unadapted_copy(model) if isinstance(model, PeftModel) else model
 
     @staticmethod
     def _unadapted_copy(model: PeftModel) -> PreTrainedModel:
-        base = model.get_base_model()
+        base: Any = model.get_base_model()
         with torch.random.fork_rng(devices=[]):  # the weights that it begins with are random, and of no consequence
             twin = type(base)(copy.deepcopy(base.config)).to(base.device, base.dtype).eval()
         twin.requires_grad_(False)
@@ -44,11 +44,13 @@ class FoldedPolicy:
         """Fold the adapter's present weights in, and return the model to sample from."""
         if self._peft is not None:
             layers = dict(self.model.named_modules())
-            for name, module in self._peft.get_base_model().named_modules():
-                if isinstance(module, LoraLayer) and module.active_adapters:
-                    weight = module.base_layer.weight
-                    delta = sum(module.get_delta_weight(adapter) for adapter in module.active_adapters)
-                    layers[name].weight.copy_(weight.float() + delta.float())
+            adapted: Any = self._peft.get_base_model()
+            loras: dict[str, Any] = {n: m for n, m in adapted.named_modules() if isinstance(m, LoraLayer)}
+            for name, layer in loras.items():
+                folded = layer.base_layer.weight.float()
+                for adapter in layer.active_adapters:
+                    folded = folded + layer.get_delta_weight(adapter).float()
+                layers[name].weight.copy_(folded)
         return self.model
 
 
