@@ -54,7 +54,9 @@ def byte_tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<eos>", pad_token="<pad>", padding_side="left")
 
 
-def tiny_llama(*, seed: int = 0, vocabulary: int = VOCABULARY, scale: float = 3.0) -> LlamaForCausalLM:
+def tiny_llama(
+    *, seed: int = 0, vocabulary: int = VOCABULARY, scale: float = 3.0, tied: bool = True
+) -> LlamaForCausalLM:
     """2 layers, hidden size 32, float32; weights larger than usual by `scale`, so that answers aren't all alike."""
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -64,10 +66,10 @@ def tiny_llama(*, seed: int = 0, vocabulary: int = VOCABULARY, scale: float = 3.
         num_hidden_layers=2,
         num_attention_heads=2,
         max_position_embeddings=128,
-        eos_token_id=EOS,
-        pad_token_id=PAD,
+        eos_token_id=EOS if vocabulary > EOS else 0,
+        pad_token_id=PAD if vocabulary > PAD else 0,
         bos_token_id=None,
-        tie_word_embeddings=True,
+        tie_word_embeddings=tied,
         initializer_range=0.02 * scale,
     )
     return LlamaForCausalLM(config).eval()

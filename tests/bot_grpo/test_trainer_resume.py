@@ -1,0 +1,73 @@
+"""Resuming from a checkpoint comes to the same weights, figures and answers as going straight on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_trainer as tiny
+import torch
+from golden_batch import NAMES
+
+SAMPLED: dict[str, Any] = {
+    "rollouts": None,  # real samples: the random numbers must go on where they stopped
+    "optim": "adamw_torch",
+    "learning_rate": 0.01,
+    "max_completion_length": 6,
+    "save_strategy": "steps",
+    "save_steps": 1,
+    "max_steps": 4,
+}
+
+
+def lora_trainer(folder: Path, **changes: Any) -> Any:
+    return tiny.trainer(folder, model=tiny.with_lora(tiny.tiny_llama(), warm=True), **(SAMPLED | changes))
+
+
+def greedy(model: Any) -> list[int]:
+    ids = torch.tensor([[65, 66, 67]])
+    return model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False)[0].tolist()
+
+
+def assert_resumes_exactly(folder: Path, *, at: int, **changes: Any) -> None:
+    straight = lora_trainer(folder / "straight", **changes)
+    straight.train()
+    resumed = lora_trainer(folder / "resumed", **changes)
+    resumed.train(resume_from_checkpoint=str(folder / "straight" / f"checkpoint-{at}"))
+    mine, theirs = tiny.logged(resumed)[at:], tiny.logged(straight)[at:]
+    assert len(theirs) == 4 - at
+    for a, b in zip(mine, theirs, strict=True):
+        assert a == pytest.approx(b, rel=1e-6, abs=1e-7)
+    assert tiny.distance(tiny.weights(resumed.model), tiny.weights(straight.model)) < 1e-6
+    assert greedy(resumed.model) == greedy(straight.model)
+
+
+def test_after_whole_generation_batches(tmp_path: Path) -> None:
+    assert_resumes_exactly(tmp_path, at=2)
+
+
+def test_with_refilled_groups(tmp_path: Path) -> None:
+    """New prompts depend on the seed and the step, not on how the run got there."""
+    reward = tiny.StubReward(levels=2)
+    assert_resumes_exactly(tmp_path, at=2, algorithm="dapo", reward=reward, dynamic_sampling=2)
+
+
+def test_in_the_middle_of_a_generation_batch(tmp_path: Path) -> None:
+    """The second iteration on a batch goes on with that batch, and the next batch comes when it would have come."""
+    assert_resumes_exactly(tmp_path, at=1, num_iterations=2)
+
+
+def test_between_mini_batches(tmp_path: Path) -> None:
+    mini = {"per_device_train_batch_size": 4, "steps_per_generation": 3, "num_generations": 4}
+    assert_resumes_exactly(tmp_path, at=2, algorithm="gspo", **mini)
+
+
+def test_the_reference_policy_is_still_the_first(tmp_path: Path) -> None:
+    assert_resumes_exactly(tmp_path, at=2, algorithm="grpo", algorithm_settings={"beta": 0.2})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_algorithm(name: str, tmp_path: Path) -> None:
+    assert_resumes_exactly(tmp_path, at=3, algorithm=name, num_iterations=2, gradient_accumulation_steps=2)
