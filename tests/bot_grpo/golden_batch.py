@@ -112,17 +112,23 @@ def random_batch(rows: int, width: int, *, seed: int = 0, dtype: torch.dtype = t
 
 def as_ranks(pieces: list[T], index_B: Tensor, count: int, work: Callable[[T, Groups], Any]) -> list[Any]:
     """Run `work(piece, groups)` for each rank in a thread of its own; reductions meet at a barrier."""
-    barrier = threading.Barrier(len(pieces), timeout=30)
+    # A barrier for each meeting: a rank that fails breaks the one it will not come to, never one that others still leave.
+    meetings = [threading.Barrier(len(pieces), timeout=30) for _ in range(200)]
+    met = [0] * len(pieces)
     posted: list[Any] = [None] * len(pieces)
     results: list[Any] = [None] * len(pieces)
+
+    def meet(rank: int) -> None:
+        met[rank] += 1
+        meetings[met[rank] - 1].wait()
 
     def reducer(rank: int, op: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
         def reduce(x: Tensor) -> Tensor:
             posted[rank] = x
-            barrier.wait()
+            meet(rank)
             assert all(other.shape == x.shape for other in posted), "ranks reduce tensors of different shapes"
             total = op(torch.stack(posted))
-            barrier.wait()
+            meet(rank)
             return total
 
         return reduce
@@ -137,7 +143,7 @@ def as_ranks(pieces: list[T], index_B: Tensor, count: int, work: Callable[[T, Gr
             )
             results[rank] = work(pieces[rank], groups)
         except BaseException as error:
-            barrier.abort()
+            meetings[met[rank]].abort()
             results[rank] = error
 
     sizes = [len(piece.mask_BT if isinstance(piece, ScoredBatch) else piece) for piece in pieces]  # type: ignore[arg-type]
