@@ -112,7 +112,7 @@ def random_batch(rows: int, width: int, *, seed: int = 0, dtype: torch.dtype = t
 
 def as_ranks(pieces: list[T], index_B: Tensor, count: int, work: Callable[[T, Groups], Any]) -> list[Any]:
     """Run `work(piece, groups)` for each rank in a thread of its own; reductions meet at a barrier."""
-    # A barrier for each meeting: a rank that fails breaks the one it will not come to, never one that others still leave.
+    # A barrier for each meeting: a rank that fails breaks the one it will not come to, not one that others still leave.
     meetings = [threading.Barrier(len(pieces), timeout=30) for _ in range(200)]
     met = [0] * len(pieces)
     posted: list[Any] = [None] * len(pieces)
