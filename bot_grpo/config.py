@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from trl import GRPOConfig
 
 from bot_grpo.algorithms import Algorithm, get_algorithm
@@ -39,6 +40,9 @@ _SAMPLERS_BUSINESS = (
     "cache_implementation",
     "use_transformers_continuous_batching",
 )
+
+
+_DTYPES = ("auto", "bfloat16", "float16", "float32")
 
 
 @dataclass
@@ -110,6 +114,8 @@ class BoTGRPOConfig(GRPOConfig):
         for name in ("algorithm_settings", "reward_settings"):
             if getattr(self, name) is None:
                 setattr(self, name, {})
+        if not torch.accelerator.is_available():
+            self.use_cpu = True  # or transformers asks for it in words about bf16
         super().__post_init__()
         if self.dynamic_sampling is None:
             self.dynamic_sampling = 3 if self.algorithm == "dapo" else 0
@@ -147,6 +153,13 @@ class BoTGRPOConfig(GRPOConfig):
                 0 <= self.overlong_cache <= (self.max_completion_length or 0),
                 f"between 0 and max_completion_length ({self.max_completion_length})",
             ),
+            "sandbox_workers": (self.sandbox_workers >= 1, "1 or more"),
+            "sandbox_timeout": (self.sandbox_timeout > 0, "a number of seconds above 0"),
+            "eval_prompts": (self.eval_prompts >= 0, "0 or more"),
+            "cold_start_steps": (self.cold_start_steps >= 0, "0 or more"),
+            "cold_start_batch_size": (self.cold_start_batch_size >= 1, "1 or more"),
+            "lora_r": (self.lora_r >= 0, "0 (all weights) or more"),
+            "model_dtype": (self.model_dtype in _DTYPES, "one of " + ", ".join(_DTYPES)),
             "w_g": (math.isfinite(self.w_g) and self.w_g >= 0, "a number, 0 or more"),
             "w_s": (math.isfinite(self.w_s) and self.w_s >= 0, "a number, 0 or more"),
         }

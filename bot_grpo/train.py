@@ -229,6 +229,7 @@ def _finish(
             f"--output_dir {run.path} --resume auto",
             soft_wrap=True,
         )
+        return
     console.print(
         f"done: {run.path} (metrics.jsonl, rollouts, model); see it: bot-grpo report {run.path}", soft_wrap=True
     )

@@ -62,8 +62,12 @@ class TokenRewardModel(Protocol):
     """
 
     @property
-    def bound(self) -> float: ...
+    def bound(self) -> float:
+        """B, the largest |S_t| that a token can get; an attribute does as well."""
+        ...
 
     def score(
         self, rollouts: Sequence[Rollout]
-    ) -> Sequence[RewardSignal | None] | Awaitable[Sequence[RewardSignal | None]]: ...
+    ) -> Sequence[RewardSignal | None] | Awaitable[Sequence[RewardSignal | None]]:
+        """One signal a rollout, in their order; None for what could not be scored."""
+        ...

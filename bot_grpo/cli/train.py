@@ -79,8 +79,30 @@ def parse(argv: list[str]) -> Any:
     except UserError:
         raise
     except ValueError as error:
-        raise UserError(_one_line(error)) from error
+        raise UserError(_in_our_words(error, argv)) from error
     return args
+
+
+def _in_our_words(error: ValueError, argv: list[str]) -> str:
+    """What TRL and transformers say of a bad setting, said of what the person wrote."""
+    from bot_grpo.config import BoTGRPOConfig
+
+    text = _one_line(error)
+    if "not used by the HfArgumentParser" in text:
+        known = [f"--{name}" for name in BoTGRPOConfig.__dataclass_fields__]
+        strange = next((w for w in argv if w.startswith("--") and w.split("=")[0] not in known), None)
+        if strange is None:
+            return f"unexpected words among the settings: {text.rsplit(':', 1)[-1].strip()}"
+        close = difflib.get_close_matches(strange.split("=")[0], known, n=1)
+        return f"unknown setting {strange}" + (f"; did you mean {close[0]}?" if close else "")
+    if isinstance(error, json.JSONDecodeError):
+        return f"a setting that is a mapping wants JSON on the command line: {text}"
+    if "divisible by num_generations" in text:
+        return (
+            f"{text} The batch is per_device_train_batch_size x gradient_accumulation_steps: choose them, or "
+            "num_generations, so that it is a multiple"
+        )
+    return text
 
 
 def _split_config(argv: list[str]) -> tuple[list[str], dict[str, Any]]:
