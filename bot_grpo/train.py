@@ -66,6 +66,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
                 "a local penalty can outweigh the outcome",
                 soft_wrap=True,
             )
+        for note in args.notes():
+            console.print(f"note: {note}", soft_wrap=True)
         trainer = BoTGRPOTrainer(
             model,
             reward,

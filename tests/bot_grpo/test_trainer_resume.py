@@ -21,8 +21,10 @@ SAMPLED: dict[str, Any] = {
 }
 
 
-def lora_trainer(folder: Path, **changes: Any) -> Any:
-    return tiny.trainer(folder, model=tiny.with_lora(tiny.tiny_llama(), warm=True), **(SAMPLED | changes))
+def lora_trainer(folder: Path, *, fresh: bool = False, **changes: Any) -> Any:
+    """`fresh`: with an adapter as a process begins with that hasn't loaded the checkpoint yet."""
+    adapter = tiny.with_lora(tiny.tiny_llama(), seed=9 if fresh else 1, warm=not fresh)
+    return tiny.trainer(folder, model=adapter, **(SAMPLED | changes))
 
 
 def greedy(model: Any) -> list[int]:
@@ -33,7 +35,7 @@ def greedy(model: Any) -> list[int]:
 def assert_resumes_exactly(folder: Path, *, at: int, **changes: Any) -> None:
     straight = lora_trainer(folder / "straight", **changes)
     straight.train()
-    resumed = lora_trainer(folder / "resumed", **changes)
+    resumed = lora_trainer(folder / "resumed", fresh=True, **changes)
     resumed.train(resume_from_checkpoint=str(folder / "straight" / f"checkpoint-{at}"))
     mine, theirs = tiny.logged(resumed)[at:], tiny.logged(straight)[at:]
     assert len(theirs) == 4 - at
