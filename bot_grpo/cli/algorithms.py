@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import Any
 
+from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="bot-grpo algorithms",
         description="List the algorithms, or show one: its equation, settings with defaults, and where it departs "
         "from the paper's text.",

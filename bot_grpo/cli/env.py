@@ -6,7 +6,6 @@ line: a report must come out on a broken machine, too.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -19,13 +18,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bot_grpo import __version__
+from bot_grpo.cli.parser import Parser
 
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "playwright")
 
 
 def main(argv: list[str]) -> int:
     """Print the report. Always exits with 0: what is missing is part of the report."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="bot-grpo env",
         description="Print versions and what works on this machine, for bug reports.",
         epilog="example: bot-grpo env --json > env.json",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
+from bot_grpo.cli.parser import Parser
 from bot_grpo.report import MAX_COMPLETIONS, write_report
 
 
 def main(argv: list[str]) -> int:
     """Write the report and say where it lies."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="bot-grpo report",
         description="Write report.html for a run: curves, screenshots and completions with a token heat map. "
         "One file, no network; works on a running run too.",

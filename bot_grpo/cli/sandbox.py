@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
 from sandbox.outcome import Outcome
 from sandbox.pool import Item, Sandbox
@@ -49,8 +50,8 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="bot-grpo sandbox",
         description="Compile React components, render them if asked to, and print one verdict a line, in input order.",
         epilog=_EPILOG,
