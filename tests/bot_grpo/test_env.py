@@ -84,7 +84,8 @@ def test_a_gpu_that_torch_cannot_use_is_pointed_out(
     assert said in report(capsys)["gpu"]
 
 
-def test_an_unknown_option_is_bad_input() -> None:
-    with pytest.raises(SystemExit) as stopped:
-        bot_grpo(["env", "--jsn"])
-    assert stopped.value.code == 2
+@pytest.mark.parametrize("verb", ["env", "algorithms", "report", "sandbox"])
+def test_an_unknown_option_is_bad_input_in_one_line(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bot_grpo([verb, "--jsn"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1, error
