@@ -160,8 +160,9 @@ def test_nothing_is_left_after_an_exception_and_the_sandbox_can_go_on() -> None:
 
 
 PARENT = """
-import sys
+import signal, sys
 from sandbox.pool import Item, Sandbox
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it otherwise
 codes = sys.stdin.read().split("\\0")
 with Sandbox(timeout_s=60) as sandbox:
     sandbox.run([Item(code, "code") for code in codes], on_done=lambda i, o: print(o.status.value, flush=True))
