@@ -144,16 +144,19 @@ def _wait(selector: selectors.BaseSelector, deadline: float) -> list[tuple[selec
     return ready
 
 
-def end_with_parent(parent: int, clean_up: Callable[[], None] | None = None) -> None:
-    """For a child: end, with everything that it started, as soon as process `parent` is gone (a SIGKILL included)."""
+def end_at_once() -> None:
+    """End this process and everything that it started."""
+    kill_tree(os.getpid(), itself=False)
+    os._exit(0)
+
+
+def end_with_parent(parent: int, end: Callable[[], None] = end_at_once) -> None:
+    """For a child: call `end`, in a thread, as soon as process `parent` is gone (a SIGKILL included)."""
 
     def follow() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
-        kill_tree(os.getpid(), itself=False)
-        if clean_up is not None:
-            clean_up()
-        os._exit(0)
+        end()
 
     threading.Thread(target=follow, daemon=True).start()
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -68,22 +69,23 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
     }
 
 
-def _forget() -> None:
-    """Remove the browser's profile and whatever else it left in the folder that this process was given for that."""
-    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+_ending = threading.Lock()
 
 
 def _end() -> None:
+    """End everything, and remove the browser's profile. Returns only where another thread is doing that already."""
+    if not _ending.acquire(blocking=False):
+        return
     kill_tree(os.getpid(), itself=False)
     reap(2)
-    _forget()
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     os._exit(0)
 
 
 def main() -> None:
     worker, chromium, screenshots, parent = sys.argv[1:5]
     adopt_orphans()
-    end_with_parent(int(parent), _forget)
+    end_with_parent(int(parent), _end)
     signal.signal(signal.SIGTERM, lambda *_: _end())
     try:
         asyncio.run(
@@ -91,6 +93,7 @@ def main() -> None:
         )
     finally:
         _end()
+        time.sleep(10)  # another thread is at it
 
 
 if __name__ == "__main__":
