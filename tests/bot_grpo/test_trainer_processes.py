@@ -41,7 +41,7 @@ def test_two_processes_equal_one(name: str, ranks: list[dict[str, Any]], tmp_pat
     ends = {name: alone["weights"][name] for name in start}  # a reference adapter comes on top
     assert tiny.distance(start, ends) > 1e-4, "nothing was trained"
     for a, b in zip(ranks[0][name]["logged"], alone["logged"], strict=True):
-        assert a == pytest.approx(b, rel=1e-4, abs=1e-5)
+        assert a == pytest.approx(b, rel=1e-4, abs=20 * rounding)
     assert alone["logged"][2]["policy/ratio_max"] > 1.0
 
 
