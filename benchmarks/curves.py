@@ -30,19 +30,22 @@ def read(folder: Path) -> dict[str, dict[int, Curve]]:
     return curves
 
 
-def seconds_a_step(folder: Path, name: str, seed: int) -> float:
-    """Mean length of a training step, evaluations aside."""
+def times(folder: Path, name: str, seed: int) -> tuple[float, float]:
+    """Mean seconds of a training step, evaluations aside, and the share of them that went into scoring."""
     rows = [json.loads(x) for x in (folder / f"{name}-seed{seed}" / "metrics.jsonl").read_text().splitlines()]
-    times = [r["seconds/step"] for r in rows if "seconds/step" in r]
-    return sum(times) / len(times)
+    steps = [r for r in rows if "seconds/step" in r]
+    total = sum(r["seconds/step"] for r in steps)
+    return total / len(steps), sum(r["seconds/score"] for r in steps) / total
 
 
 def table(folder: Path, curves: dict[str, dict[int, Curve]]) -> str:
     """One row a run: held-out rates at each evaluated step, the first step past 80 %, length at the end."""
     steps = sorted({step for seeds in curves.values() for curve in seeds.values() for step, _ in curve})
     lines = [
-        "| algorithm, seed | " + " | ".join(f"step {s}" for s in steps) + " | 80 % compile at | tokens | s a step |",
-        "|---|" + "---|" * (len(steps) + 3),
+        "| algorithm, seed | "
+        + " | ".join(f"step {s}" for s in steps)
+        + " | 80 % compile at | tokens | s a step | scoring |",
+        "|---|" + "---|" * (len(steps) + 4),
     ]
     for name, seeds in curves.items():
         for seed, curve in seeds.items():
@@ -53,10 +56,11 @@ def table(folder: Path, curves: dict[str, dict[int, Curve]]) -> str:
             ]
             reached = next((str(s) for s, r in curve if r["eval/compile_rate"] >= 0.8), "not reached")
             first, last = curve[0][1]["eval/completion_length"], curve[-1][1]["eval/completion_length"]
+            seconds, scoring = times(folder, name, seed)
             lines.append(
                 f"| {name}, {seed} | "
                 + " | ".join(cells)
-                + f" | {reached} | {first:.0f} to {last:.0f} | {seconds_a_step(folder, name, seed):.0f} |"
+                + f" | {reached} | {first:.0f} to {last:.0f} | {seconds:.0f} | {100 * scoring:.0f} % |"
             )
     return "\n".join(lines)
 
