@@ -8,13 +8,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sandbox.errors import SetupError
 from sandbox.limits import MAX_ARROWS, MAX_BYTES, MAX_DEPTH
 from sandbox.outcome import Diagnostic, Status
-from sandbox.processes import GoneError, LateError, LineProcess
+from sandbox.processes import GoneError, LateError, LineProcess, ProcessOwner
 
 _IN_FLIGHT = 64
 _START_S = 60.0
@@ -84,7 +83,7 @@ def _arrows(code: str) -> int:
     return longest + 1 if len(parts) > 1 else 0
 
 
-class NodeCompiler:
+class NodeCompiler(ProcessOwner):
     """The Node worker. It is started when first needed, and again after it hung or died."""
 
     def __init__(self, node: Path, worker: Path, *, render: bool, timeout_s: float) -> None:
@@ -143,17 +142,6 @@ class NodeCompiler:
                 hint = "python -m sandbox.setup repairs its packages"
                 raise SetupError(f"the Node worker does not start: {words or error}; {hint}") from error
         return self._process
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
 
 
 def _utf8(code: str) -> str:

@@ -13,21 +13,19 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from sandbox.codetext import component_rank
 from sandbox.compile import Compiled, Source
 from sandbox.errors import SetupError
 from sandbox.outcome import Diagnostic, Status
-from sandbox.processes import GoneError, LateError, LineProcess, end_with_parent
+from sandbox.processes import GoneError, LateError, LineProcess, ProcessOwner, end_with_parent
 
 _IMPORT = re.compile(r"""^[ \t]*(?:import|export)\b[^"'`;()]*?(?:\bfrom\s*)?["']([^"'\n]+)["']""", re.MULTILINE)
 _START_S = 60.0
 _STYLE_SHEET = re.compile(r"\.{1,2}/.*\.(?:css|scss|sass|less)$")
 
 
-class PyCompiler:
+class PyCompiler(ProcessOwner):
     """The compiler without Node: ok or not, JSX only, never a place. It cannot prepare a component for rendering."""
 
     def __init__(self, *, timeout_s: float) -> None:
@@ -81,17 +79,6 @@ class PyCompiler:
             words = process.last_words()
             self.close()
             raise SetupError(f"esbuild-py does not start ({words or error}), and there is no Node") from error
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
 
 
 def _child() -> None:

@@ -14,7 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -222,3 +223,21 @@ def kill_tree(pid: int, *, itself: bool = True) -> None:
                 os.kill(each, signal.SIGKILL)
         if not below:
             return
+
+
+class ProcessOwner:
+    """Holds at most one child process; a context manager whose end is the child's. Made for the compilers."""
+
+    _process: LineProcess | None = None
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
