@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -58,12 +59,26 @@ class RequirementResult:
 
 
 @dataclass(frozen=True)
+class PageScore:
+    """How good a rendered page is, by rules and not by a model's opinion (`page_score`).
+
+    `score` is in [0, 1], and so is each of the `parts` that could be judged; `findings` name what cost something.
+    """
+
+    score: float
+    parts: Mapping[str, float]
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of one component.
 
     `code` is the extracted component and `code_start` its character offset in the reply, so that a diagnostic's
     line can be mapped back to the whole reply. `requirements` has one result per requirement asked for when the
     page was rendered and checked, and is empty otherwise. Times are milliseconds; None where the stage did not run.
+    `page` is there where it was asked for and the page was mounted; where it is missing although the page was mounted,
+    `page_reason` says why.
     """
 
     status: Status
@@ -74,6 +89,8 @@ class Outcome:
     compile_ms: float | None = None
     render_ms: float | None = None
     screenshot: Path | None = None
+    page: PageScore | None = None
+    page_reason: str = ""
 
     @property
     def compiled(self) -> bool:
