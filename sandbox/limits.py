@@ -9,6 +9,9 @@ VIRTUAL_MS = 2000
 AFTER_CLICK_MS = 600
 """How far it runs after a click."""
 
+JUDGE_CPU_S = 2.0
+"""Seconds on a CPU that the page judge may take for a page."""
+
 MEMORY = 2 << 30
 """Bytes that a browser's processes may hold together."""
 PATIENCE = 8

@@ -53,18 +53,26 @@ class Sandbox:
     """Compiles and renders components in child processes. A context manager; `close` ends every process.
 
     `workers` is the number of browsers side by side. `timeout_s` is what one component may take to render, on a clock
-    that the page cannot stop. `screenshots` is a folder, made if need be; a file is named by what it shows.
+    that the page cannot stop. `screenshots` is a folder, made if need be; a file is named by what it shows. `page` asks
+    for a score of every rendered page (`sandbox.page_score`).
     Raises SetupError when Node (for rendering), its packages or Chromium are missing, and RequirementError for a
     requirement that does not follow the grammar. Nothing that a component does raises.
     """
 
     def __init__(
-        self, *, workers: int = 1, render: bool = True, timeout_s: float = 5.0, screenshots: Path | None = None
+        self,
+        *,
+        workers: int = 1,
+        render: bool = True,
+        timeout_s: float = 5.0,
+        screenshots: Path | None = None,
+        page: bool = False,
     ) -> None:
         self._workers = workers
         self._render = render
         self._timeout_s = timeout_s
         self._screenshots = screenshots
+        self._page = page
         self._remembered: dict[str, Outcome] = {}
         self._compiler: NodeCompiler | PyCompiler | None = None
         self._renderers: list[RenderProcess] = []
@@ -186,7 +194,7 @@ class Sandbox:
             renderer = self._idle.get_nowait()
         except queue.Empty:
             worker, chromium = setup.prepare_worker(), setup.chromium()
-            renderer = RenderProcess(worker, chromium, self._screenshots, self._timeout_s)
+            renderer = RenderProcess(worker, chromium, self._screenshots, self._timeout_s, page=self._page)
             self._renderers.append(renderer)
         try:
             return renderer.render(compiled, requirements)
@@ -209,6 +217,8 @@ class Sandbox:
             requirements=rendered.requirements,
             render_ms=round(rendered.ms, 2),
             screenshot=rendered.screenshot,
+            page=rendered.page,
+            page_reason=rendered.page_reason,
         )
 
     def close(self) -> None:

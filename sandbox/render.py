@@ -25,8 +25,10 @@ from playwright.async_api import Error, Playwright
 from sandbox.browser import Tab, Trouble, open_tab, trouble
 from sandbox.interact import check
 from sandbox.limits import AFTER_CLICK_MS, MEMORY, PATIENCE, RECYCLE_AFTER, VIRTUAL_MS
-from sandbox.outcome import RequirementResult, Status
+from sandbox.outcome import PageScore, RequirementResult, Status
 from sandbox.page import Names, document, extra_bundle_call, first_script, start_call
+from sandbox.page_look import LookError, look, prepare
+from sandbox.page_score import Look, blank, page_score
 from sandbox.pixels import is_uniform
 from sandbox.processes import cpu_of, memory_of
 
@@ -57,6 +59,8 @@ class Rendered:
     troubles: tuple[Trouble, ...] = ()
     requirements: tuple[RequirementResult, ...] = ()
     screenshot: Path | None = None
+    page: PageScore | None = None
+    page_reason: str = ""
     stalled: bool = False
     spent: bool = False
 
@@ -64,7 +68,9 @@ class Rendered:
 class Renderer:
     """A browser and its page."""
 
-    def __init__(self, worker: Path, screenshots: Path | None) -> None:
+    def __init__(self, worker: Path, screenshots: Path | None, *, judge: bool = False) -> None:
+        self._worker = worker
+        self._judge = judge
         self._screenshots = screenshots
         self._names = Names(f"_{secrets.token_hex(12)}", f"_{secrets.token_hex(12)}")
         self._vendor = worker / "vendor"
@@ -79,6 +85,8 @@ class Renderer:
         """Start the browser; returns its version. Raises playwright's Error, or TimeoutError."""
         opening = open_tab(playwright, chromium, self._names, self._first_script)
         self._tab = await asyncio.wait_for(opening, _START_S)
+        if self._judge:
+            await prepare(self._tab.cdp, self._worker)
         return self._tab.browser.version
 
     async def stop(self) -> None:
@@ -93,7 +101,7 @@ class Renderer:
         """
         self._tab.renew()
         self._rendered += 1
-        view = _View(self._tab, self._screenshots, job)
+        view = _View(self._tab, self._screenshots, job, self._judge)
         work = asyncio.ensure_future(self._run(view))
         try:
             ending = await self._watched(view, work)
@@ -153,21 +161,27 @@ class Renderer:
         await tab.settle(VIRTUAL_MS)
         view.step = "taking the screenshot"
         shot = await tab.cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
-        shown = view.show(base64.b64decode(shot["data"]), opened["loaderId"])
-        if shown.status is not Status.OK or not job.requirements:
+        png = base64.b64decode(shot["data"])
+        shown = view.show(png, opened["loaderId"])
+        if shown.status is not Status.OK:
             return shown
-        await check(tab.cdp, tab.frame, job.requirements, lambda: tab.settle(AFTER_CLICK_MS), view.results)
+        if self._judge:
+            await view.measure(png)
+        if job.requirements:
+            await check(tab.cdp, tab.frame, job.requirements, lambda: tab.settle(AFTER_CLICK_MS), view.results)
         return view.with_results("")
 
 
 class _View:
     """What is known of the component that is being rendered."""
 
-    def __init__(self, tab: Tab, screenshots: Path | None, job: Job) -> None:
+    def __init__(self, tab: Tab, screenshots: Path | None, job: Job, judge: bool) -> None:
         self.job = job
         self.step = ""
         self.shown: Rendered | None = None
         self.results: dict[int, RequirementResult] = {}
+        self._judge = judge
+        self._look: Look | str = "the page hung when it was judged"  # what the page judge measured, or why it did not
         self._tab = tab
         self._screenshots = screenshots
 
@@ -182,15 +196,29 @@ class _View:
             status, troubles = Status.BLANK, (Trouble("the component left its page"), *troubles)
         elif is_uniform(png):
             status = Status.RUNTIME_ERROR if troubles else Status.BLANK
-        self.shown = Rendered(status, troubles, screenshot=self._save(png))
+        empty = self._judge and status is Status.BLANK
+        why = troubles[0].message if troubles else "every pixel has the same colour"
+        self.shown = Rendered(status, troubles, screenshot=self._save(png), page=blank(why) if empty else None)
         return self.shown
+
+    async def measure(self, png: bytes) -> None:
+        """Take what the page judge needs, before anybody uses the page."""
+        try:
+            self._look = await look(self._tab, png)
+        except (LookError, Error) as error:
+            self._look = str(error).partition("\n")[0]
 
     def with_results(self, why: str) -> Rendered:
         """The page as it was seen, with a result for each requirement; one that has none is not met, and `why`."""
         assert self.shown is not None
         missing = RequirementResult(False, why)
         results = tuple(self.results.get(i, missing) for i in range(len(self.job.requirements)))
-        return replace(self.shown, requirements=results)
+        rendered = replace(self.shown, requirements=results)
+        if not self._judge:
+            return rendered
+        if isinstance(self._look, str):
+            return replace(rendered, page_reason=self._look)
+        return replace(rendered, page=page_score(self._look, results, [t.message for t in self._tab.troubles]))
 
     def _save(self, png: bytes) -> Path | None:
         if self._screenshots is None:

@@ -16,7 +16,7 @@ from typing import Any
 from sandbox.compile import Compiled
 from sandbox.errors import SetupError
 from sandbox.limits import PATIENCE
-from sandbox.outcome import RequirementResult, Status
+from sandbox.outcome import PageScore, RequirementResult, Status
 from sandbox.processes import GoneError, LateError, LineProcess
 
 _START_S = 120.0
@@ -32,6 +32,8 @@ class Rendered:
     troubles: tuple[tuple[str, int | None, int], ...] = ()
     requirements: tuple[RequirementResult, ...] = ()
     screenshot: Path | None = None
+    page: PageScore | None = None
+    page_reason: str = ""
     ms: float = 0.0
 
 
@@ -41,10 +43,18 @@ class RenderProcess:
     `stop` may be called from any thread; the rest belongs to one thread at a time.
     """
 
-    def __init__(self, worker: Path, chromium: Path | None, screenshots: Path | None, timeout_s: float) -> None:
+    def __init__(
+        self,
+        worker: Path,
+        chromium: Path | None,
+        screenshots: Path | None,
+        timeout_s: float,
+        *,
+        page: bool = False,
+    ) -> None:
         self._argv = [
             *(sys.executable, "-m", "sandbox.render_worker", str(worker), str(chromium or "")),
-            *(str(screenshots.resolve()) if screenshots else "", str(os.getpid())),
+            *(str(screenshots.resolve()) if screenshots else "", str(os.getpid()), "page" if page else ""),
         ]
         self._timeout_s = timeout_s
         self._process: LineProcess | None = None
@@ -151,5 +161,11 @@ def _rendered(answer: Mapping[str, Any]) -> Rendered:
         troubles=tuple((message, line, column) for message, line, column in answer["troubles"]),
         requirements=tuple(RequirementResult(met, reason) for met, reason in answer["requirements"]),
         screenshot=Path(answer["screenshot"]) if answer["screenshot"] else None,
+        page=_page(answer["page"]),
+        page_reason=answer["page_reason"],
         ms=answer["ms"],
     )
+
+
+def _page(answer: Mapping[str, Any] | None) -> PageScore | None:
+    return PageScore(answer["score"], answer["parts"], tuple(answer["findings"])) if answer else None

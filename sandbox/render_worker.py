@@ -6,6 +6,7 @@ It is killed from outside when it does not answer, and ends with everything it s
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ from sandbox.render import Job, Renderer
 _LINE_LIMIT = 64 << 20
 
 
-async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None) -> None:
+async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None, judge: bool) -> None:
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing else may write among the answers
     reader = asyncio.StreamReader(limit=_LINE_LIMIT)
@@ -33,7 +34,7 @@ async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None) 
     def answer(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message).encode() + b"\n")
 
-    renderer = Renderer(worker, screenshots)
+    renderer = Renderer(worker, screenshots, judge=judge)
     async with async_playwright() as playwright:
         try:
             answer({"ready": await renderer.start(playwright, chromium)})
@@ -65,6 +66,8 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
         "troubles": [[t.message, t.line, t.column] for t in rendered.troubles],
         "requirements": [[r.met, r.reason] for r in rendered.requirements],
         "screenshot": str(rendered.screenshot) if rendered.screenshot else None,
+        "page": dataclasses.asdict(rendered.page) if rendered.page else None,
+        "page_reason": rendered.page_reason,
         "ms": (time.monotonic() - begun) * 1000,
     }
 
@@ -83,14 +86,13 @@ def _end() -> None:
 
 
 def main() -> None:
-    worker, chromium, screenshots, parent = sys.argv[1:5]
+    worker, chromium, screenshots, parent, judge = sys.argv[1:6]
     adopt_orphans()
     end_with_parent(int(parent), _end)
     signal.signal(signal.SIGTERM, lambda *_: _end())
     try:
-        asyncio.run(
-            _serve(Path(worker), Path(chromium) if chromium else None, Path(screenshots) if screenshots else None)
-        )
+        shots = Path(screenshots) if screenshots else None
+        asyncio.run(_serve(Path(worker), Path(chromium) if chromium else None, shots, bool(judge)))
     finally:
         _end()
         time.sleep(10)  # another thread is at it
