@@ -16,7 +16,8 @@ import torch
 from peft import PeftModel
 from peft.tuners.lora import LoraLayer
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
 
 
 class FoldedPolicy:
@@ -37,6 +38,8 @@ class FoldedPolicy:
         untied = set(missing) - set(twin.all_tied_weights_keys)
         if untied or unexpected:
             raise RuntimeError(f"cannot fold this adapter: missing {sorted(untied)}, unexpected {sorted(unexpected)}")
+        if twin.config._attn_implementation == "eager" and twin._supports_sdpa:
+            twin.set_attn_implementation("sdpa")  # eager copies the shared keys once a query head, for every token
         return twin
 
     @torch.no_grad()
@@ -52,6 +55,40 @@ class FoldedPolicy:
                     folded = folded + layer.get_delta_weight(adapter).float()
                 layers[name].weight.copy_(folded)
         return self.model
+
+
+class RoomyLayer(DynamicLayer):
+    """A layer's keys and values with room to spare: a token is written into it; `DynamicLayer` copies them all."""
+
+    spare = 64  # tokens
+    _rooms: tuple[Tensor, Tensor] | None = None
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Append keys and values of shape (batch, heads, new tokens, size); returns all of them."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        assert self.keys is not None
+        assert self.values is not None
+        held = self.get_seq_length()
+        total = held + key_states.size(-2)
+        rooms = self._rooms
+        moved = rooms is None or self.keys.data_ptr() != rooms[0].data_ptr()  # rows were repeated, or left
+        if rooms is None or moved or rooms[0].size(-2) < total:
+            shape = (*key_states.shape[:2], total + self.spare)
+            keys = key_states.new_empty(*shape, key_states.size(-1))
+            values = value_states.new_empty(*shape, value_states.size(-1))
+            if held:
+                keys[..., :held, :], values[..., :held, :] = self.keys, self.values
+            self._rooms = rooms = keys, values
+        rooms[0][..., held:total, :], rooms[1][..., held:total, :] = key_states, value_states
+        self.keys, self.values = rooms[0][..., :total, :], rooms[1][..., :total, :]
+        return self.keys, self.values
+
+
+def _roomy_cache(model: PreTrainedModel) -> DynamicCache:
+    cache = DynamicCache(config=model.config)
+    cache.layers = [RoomyLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    return cache
 
 
 @torch.no_grad()
@@ -74,8 +111,15 @@ def sample_groups(
     out: list[list[int]] = [[] for _ in range(rows)]
     ids_PS, mask_PS = _left_pad(prompt_ids, pad_token_id, model.device)
     positions_PS = (mask_PS.cumsum(1) - 1).clamp(min=0)
-    first = model(input_ids=ids_PS, attention_mask=mask_PS, position_ids=positions_PS, use_cache=True, logits_to_keep=1)
-    cache = first.past_key_values
+    cache = _roomy_cache(model)
+    first = model(
+        input_ids=ids_PS,
+        attention_mask=mask_PS,
+        position_ids=positions_PS,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
     cache.batch_repeat_interleave(group_size)
     mask_BS = mask_PS.repeat_interleave(group_size, 0)
     position_B = positions_PS[:, -1].repeat_interleave(group_size, 0)

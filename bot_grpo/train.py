@@ -15,6 +15,7 @@ from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from bot_grpo import models
+from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
@@ -35,6 +36,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         UserError, tasks.errors.TaskError, sandbox.errors.SetupError: one line on what is wrong; nothing is lost.
     """
     console = console or Console(highlight=False)
+    if args.use_cpu:
+        keep_freed_memory()
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
     train_rows, eval_rows = load_rows(args)

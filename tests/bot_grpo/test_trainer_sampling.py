@@ -9,7 +9,7 @@ import pytest
 import tiny_trainer as tiny
 import torch
 
-from bot_grpo.generation import FoldedPolicy, GroupRollouts, sample_groups, sample_tokens
+from bot_grpo.generation import FoldedPolicy, GroupRollouts, RoomyLayer, sample_groups, sample_tokens
 
 PROMPTS = [[65, 66, 67, 68], [70], [80, 81]]
 
@@ -110,8 +110,12 @@ def test_the_same_seed_gives_the_same_samples_and_another_seed_others() -> None:
     assert len({tuple(ids) for ids in first}) > 6, "rollouts of a group must differ"
 
 
-def test_greedy_answers_are_those_of_transformers_with_and_without_sharing() -> None:
-    """Left padding, the shared prompt and the cut cache change nothing: each prompt alone gives the same."""
+@pytest.mark.parametrize("spare", [0, 3, 64])
+def test_greedy_answers_are_those_of_transformers_with_and_without_sharing(
+    spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left padding, the shared prompt and the cut, growing cache change nothing: each prompt alone gives the same."""
+    monkeypatch.setattr(RoomyLayer, "spare", spare)
     model = tiny.tiny_llama(tied=False)
     together = generate(model, temperature=0.0, group_size=3)
     for i, prompt in enumerate(PROMPTS):
