@@ -94,5 +94,6 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	    esac
 	  fi
 	fi
-	$(PIP) install -c constraints.txt -e . --group dev || fail "pip could not install the packages; its last lines above say why (no network? disk full?)"
+	echo "installing the Python packages (a few minutes the first time)"
+	$(PIP) install -q -c constraints.txt -e . --group dev || fail "pip could not install the packages; its last lines above say why (no network? disk full?)"
 	touch $@

@@ -34,8 +34,8 @@ def get_algorithm(name: str, **settings: Any) -> Algorithm:
     """The algorithm of that name, its defaults changed by `settings`. ValueError, one line, for a name or a setting
     that there isn't."""
     if name not in ALGORITHMS:
-        close = difflib.get_close_matches(name, ALGORITHMS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(ALGORITHMS)}"
+        close = difflib.get_close_matches(name, ALGORITHMS, n=2)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are: {', '.join(ALGORITHMS)}"
         raise ValueError(f"no algorithm {name!r}; {hint}")
     row = ALGORITHMS[name]
     check_settings(name, row.defaults, settings)

@@ -73,6 +73,13 @@ class BoTGRPOConfig(GRPOConfig):
     prompts: str | None = field(
         default=None, metadata={"help": "Own prompts instead: a JSONL, CSV or parquet file, or a hub data set."}
     )
+    columns: dict | str | None = field(
+        default=None,
+        metadata={
+            "help": "What the columns of `prompts` are called, where not by their usual names: "
+            "prompt=ask,requirements=checks (in a config a mapping)."
+        },
+    )
     system_prompt: str | None = field(default=None, metadata={"help": "System message before each prompt."})
     reward_settings: dict | str | None = field(
         default=None, metadata={"help": "Coefficients of the reward model as a mapping (on the command line: JSON)."}
@@ -114,6 +121,7 @@ class BoTGRPOConfig(GRPOConfig):
         for name in ("algorithm_settings", "reward_settings"):
             if getattr(self, name) is None:
                 setattr(self, name, {})
+        self.columns = _columns(self.columns)
         if not torch.accelerator.is_available():
             self.use_cpu = True  # or transformers asks for it in words about bf16
         super().__post_init__()
@@ -205,6 +213,16 @@ class BoTGRPOConfig(GRPOConfig):
             for f in dataclasses.fields(self)
             if f.name not in skip and (f.name not in base or getattr(self, f.name) != base[f.name])
         }
+
+
+def _columns(value: dict | str | None) -> dict[str, str] | None:
+    """`a=b,c=d`, or a mapping, as a mapping."""
+    if not value or isinstance(value, dict):
+        return value or None
+    pairs = [part.strip().partition("=") for part in value.split(",")]
+    if not all(role.strip() and equals and name.strip() for role, equals, name in pairs):
+        raise UserError(f"columns is {value!r}; write it as prompt=NAME,requirements=NAME")
+    return {role.strip(): name.strip() for role, _, name in pairs}
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
 import tempfile
@@ -72,6 +73,8 @@ def resolve(name: str) -> str:
     """A name that `from_pretrained` understands: the embedded model's folder, a local folder, or a hub id."""
     if name == EMBEDDED:
         return str(embedded_path())
+    if difflib.get_close_matches(name.lower(), [EMBEDDED], cutoff=0.7) and not Path(name).is_dir():
+        raise UserError(f"model {name!r}: did you mean {EMBEDDED!r}, the embedded one?")
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise UserError(f"model {name!r}: there is no such folder")
     return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name

@@ -95,8 +95,12 @@ def load_rows(args: BoTGRPOConfig) -> tuple[list[ReactRow], list[ReactRow]]:
     if args.task != "react":
         raise UserError(f"no task {args.task!r}; there is: react")
     tier = args.tier or None
-    rows = load_react(tier=tier, split="train", path=args.prompts)
-    held_out = load_react(tier=tier, split="test", path=args.prompts) if args.eval_prompts else []
+    columns = args.columns if isinstance(args.columns, dict) else None
+    if columns and not args.prompts:
+        raise UserError("columns names those of your own `prompts`: give them too, or leave it out")
+    source: dict[str, Any] = {"tier": tier, "path": args.prompts, "columns": columns}
+    rows = load_react(split="train", **source)
+    held_out = load_react(split="test", **source) if args.eval_prompts else []
     return rows, spread(held_out, args.eval_prompts)
 
 

@@ -150,7 +150,8 @@ def prompt_column(record: Mapping[str, Any], columns: Mapping[str, str] | None, 
     if found is None:
         raise TaskError(
             f"{source}: no prompt column (such as prompt, question, instruction, messages); "
-            f"it has {', '.join(map(str, record))}: name the right one with columns={{'prompt': NAME}}"
+            f"it has {', '.join(map(str, record))}: name the right one with columns: {{prompt: NAME}} "
+            "(--columns prompt=NAME)"
         )
     return found
 

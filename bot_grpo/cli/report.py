@@ -26,7 +26,8 @@ def main(argv: list[str]) -> int:
         help=f"show at most N completions, evenly spaced over the run (default: {MAX_COMPLETIONS})",
     )
     options = parser.parse_args(argv)
-    print(f"reading {options.run}", flush=True)
+    if options.run.is_dir():
+        print(f"reading {options.run}", flush=True)
     report = write_report(options.run, options.output, max_completions=options.completions)
     print(
         f"{report.completions:,} of {report.completions_in_run:,} completions, {report.screenshots:,} with a "

@@ -49,6 +49,8 @@ def main(argv: list[str]) -> int:
 
 def parse(argv: list[str]) -> Any:
     """Settings from `--config FILE_OR_RECIPE` and flags; a flag wins. Unknown keys and flags are a UserError."""
+    argv, config = _split_config(argv)  # first: what is wrong there is said before seconds of imports
+
     from transformers import logging
     from trl import TrlParser
 
@@ -60,7 +62,6 @@ def parse(argv: list[str]) -> Any:
         def error(self, message: str) -> NoReturn:
             raise UserError(f"{message.splitlines()[0]}; `bot-grpo train --help` lists the settings")
 
-    argv, config = _split_config(argv)
     settings: Any = BoTGRPOConfig  # to the parser a class is good enough; its annotation wants an instance
     parser = Parser(settings, allow_abbrev=False)
     known = set(BoTGRPOConfig.__dataclass_fields__)

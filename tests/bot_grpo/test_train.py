@@ -21,6 +21,7 @@ from tiny import save_tiny_model
 from bot_grpo.cli import main
 from bot_grpo.cli.train import RECIPES, parse, read_config
 from bot_grpo.rundir import RunDir
+from bot_grpo.train import load_rows
 
 FLAGS = """
     --config react-smollm2-cpu --model_dtype float32 --bf16 false --max_completion_length 24 --cold_start_steps 1
@@ -111,6 +112,10 @@ def test_ctrl_c_saves_a_checkpoint_and_says_how_to_go_on(tiny: Path, tmp_path: P
 
 BAD = [
     (["--algorithm", "bot_grop"], "did you mean 'bot_grpo'"),
+    (["--algorithm", "gpro"], "'grpo'"),
+    (["--model", "smollm2_135m"], "did you mean 'smollm2-135m'"),
+    (["--columns", "prompt"], "prompt=NAME"),
+    (["--columns", "prompt=ask"], "give them too"),
     (["--algorithm_settings", '{"sigma": 1}'], "no setting sigma"),
     (["--config", "no-such-recipe"], "neither a file nor a recipe"),
     (["--no_such_flag", "1"], "unknown setting --no_such_flag"),
@@ -183,3 +188,16 @@ def test_another_algorithm_does_not_inherit_the_settings_of_the_recipes(tmp_path
 
 def test_a_run_without_a_name_gets_a_folder_of_its_own() -> None:
     assert parse(["--config", "react-smollm2-cpu", "--seed", "3"]).output_dir.startswith("runs/react-bot_grpo-seed3-2")
+
+
+def test_a_file_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
+    asked = [{"ask": f"Show {n}.", "checks": [{"check": "text", "text": str(n)}]} for n in range(20)]
+    file = tmp_path / "own.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in asked))
+    args = parse(
+        ["--prompts", str(file), "--columns", "prompt=ask, requirements=checks", "--tier", "", "--eval_prompts", "2"]
+    )
+    train_rows, held_out = load_rows(args)
+    assert {r.prompt for r in [*train_rows, *held_out]} <= {row["ask"] for row in asked}
+    assert all(r.requirements for r in train_rows)
+    assert len(held_out) == 2
