@@ -9,7 +9,7 @@ VIRTUAL_MS = 2000
 AFTER_CLICK_MS = 600
 """How far it runs after a click."""
 
-JUDGE_CPU_S = 2.0
+JUDGE_CPU_S = 1.0
 """Seconds on a CPU that the page judge may take for a page."""
 
 MEMORY = 2 << 30

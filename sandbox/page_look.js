@@ -40,13 +40,14 @@
     const what = id === "color-contrast" && ratio ? `${ratio.contrastRatio}:1, wanted ${ratio.expectedContrastRatio}` : help;
     return `${named(element)}: ${what}`;
   };
+  const elementsOf = (kind, rules) => new Set(nodesOf(kind, rules).map(({ element }) => element));
   const checked = (rules) => {
-    const bad = nodesOf("violations", rules);
+    const bad = new Map(nodesOf("violations", rules).map((node) => [node.element, node])); // one fault an element
     return {
-      good: nodesOf("passes", rules).length,
-      bad: bad.length,
-      unknown: nodesOf("incomplete", rules).length,
-      examples: bad.slice(0, MOST).map(problem),
+      good: [...elementsOf("passes", rules)].filter((element) => !bad.has(element)).length,
+      bad: bad.size,
+      unknown: elementsOf("incomplete", rules).size,
+      examples: [...bad.values()].slice(0, MOST).map(problem),
     };
   };
 

@@ -80,9 +80,8 @@ def _findings(look: Look, requirements: Sequence[RequirementResult], errors: Seq
         )
     found += _named("contrast", look.contrast.examples, look.contrast.bad)
     if look.contrast.unknown:
-        found.append(
-            f"contrast: not judged on {look.contrast.unknown} elements (a picture or a gradient behind the text)"
-        )
+        why = "a picture or a gradient behind the text"
+        found.append(f"contrast: not to be judged {look.contrast.unknown} times ({why})")
     found += _named("names", look.names.examples, look.names.bad)
     if look.width > WIDTH:
         found.append(f"fits: the page is {look.width} pixels wide, so {WIDTH} must be scrolled sideways")
