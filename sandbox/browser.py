@@ -49,12 +49,11 @@ class Trouble:
 class Tab:
     """The tab, and what came from the browser (never from the page's own words) since `renew`."""
 
-    def __init__(self, browser: Browser, cdp: CDPSession, frame: str, pids: frozenset[int]) -> None:
+    def __init__(self, browser: Browser, cdp: CDPSession, frame: str) -> None:
         self.browser = browser
         self.cdp = cdp
         self.frame = frame
         self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._pids = pids
         self._settled = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.renew()
@@ -77,8 +76,8 @@ class Tab:
         await self._settled.wait()
 
     def used(self, measure: Callable[[int], float]) -> float:
-        """The sum of `measure` over the browser's processes."""
-        return sum(measure(pid) for pid in {each for root in self._pids for each in (root, *descendants(root))})
+        """The sum of `measure` over this process, the browser and what stands between them."""
+        return sum(map(measure, (os.getpid(), *descendants(os.getpid()))))
 
     def listen(self, names: Names) -> None:
         """Take note of what the browser reports, and refuse what the page must not do."""
@@ -122,14 +121,12 @@ class Tab:
 
 async def open_tab(playwright: Playwright, chromium: Path | None, names: Names, first_script: str) -> Tab:
     """Start a browser (None: Playwright's own) with one tab in which `first_script` runs first in every document."""
-    before = set(descendants(os.getpid()))
     browser = await playwright.chromium.launch(
         executable_path=chromium,
         args=list(FLAGS),
         chromium_sandbox=os.geteuid() != 0,
         ignore_default_args=["--disable-popup-blocking"],
     )
-    pids = frozenset(descendants(os.getpid())) - before
     context = await browser.new_context(
         viewport={"width": 1280, "height": 800},
         device_scale_factor=1,
@@ -141,7 +138,7 @@ async def open_tab(playwright: Playwright, chromium: Path | None, names: Names, 
     page = await context.new_page()
     cdp = await context.new_cdp_session(page)
     tree = await cdp.send("Page.getFrameTree")
-    tab = Tab(browser, cdp, tree["frameTree"]["frame"]["id"], pids)
+    tab = Tab(browser, cdp, tree["frameTree"]["frame"]["id"])
     page.on("crash", tab.on_crash)
     context.on("page", lambda popup: tab.start(popup.close()))
     tab.listen(names)

@@ -13,8 +13,8 @@ JUDGE_CPU_S = 1.0
 """Seconds on a CPU that the page judge may take for a page."""
 
 MEMORY = 2 << 30
-"""Bytes that a browser's processes may hold together."""
+"""Bytes that a render process, its browser and what stands between them may hold together."""
 PATIENCE = 8
-"""A component that had less than half of its time on a CPU (the machine is busy) gets up to so many times as long."""
+"""On a busy machine a component gets up to so many times as long, for all that is done with it together."""
 RECYCLE_AFTER = 200
 """Components after which a browser is replaced: its memory grows."""

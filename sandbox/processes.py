@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import selectors
 import signal
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 _PR_SET_CHILD_SUBREAPER = 36
+_WAITS_ARE_COUNTED = Path("/proc/self/schedstat").exists()
 
 
 class GoneError(Exception):
@@ -212,6 +214,18 @@ def cpu_of(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def waited_of(pid: int) -> float:
+    """Seconds that the threads of a process were ready to run and had no CPU; infinite where nobody counts them."""
+    waited = 0
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError, IndexError):
+                waited += int((thread / "schedstat").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return waited / 1e9 if _WAITS_ARE_COUNTED else math.inf
 
 
 def kill_tree(pid: int, *, itself: bool = True) -> None:

@@ -30,21 +30,27 @@ from sandbox.page import Names, document, extra_bundle_call, first_script, start
 from sandbox.page_look import LookError, look, prepare
 from sandbox.page_score import Look, blank, page_score
 from sandbox.pixels import is_uniform
-from sandbox.processes import cpu_of, memory_of
+from sandbox.processes import cpu_of, memory_of, waited_of
 
 _START_S = 60.0
 _SLICE_S = 0.3
+_LOOK_EVERY = 10  # components
 
 
 @dataclass(frozen=True)
 class Job:
-    """A compiled component and what to look for. `timeout_s` is wall-clock time, on a clock the page cannot stop."""
+    """A compiled component and what to look for. Times are wall-clock time, on a clock the page cannot stop.
+
+    `timeout_s` is what it may take to be mounted, looked at and used, all together; `patience_s` (0: PATIENCE times
+    as long) where the machine is busy.
+    """
 
     script: str
     css: str = ""
     bundles: tuple[str, ...] = ()
     requirements: tuple[Mapping[str, Any], ...] = ()
     timeout_s: float = 5.0
+    patience_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -68,10 +74,20 @@ class Rendered:
 class Renderer:
     """A browser and its page."""
 
-    def __init__(self, worker: Path, screenshots: Path | None, *, judge: bool = False) -> None:
+    def __init__(
+        self,
+        worker: Path,
+        screenshots: Path | None,
+        *,
+        judge: bool = False,
+        memory: int = MEMORY,
+        recycle_after: int = RECYCLE_AFTER,
+    ) -> None:
         self._worker = worker
         self._judge = judge
         self._screenshots = screenshots
+        self._memory = memory
+        self._recycle_after = recycle_after
         self._names = Names(f"_{secrets.token_hex(12)}", f"_{secrets.token_hex(12)}")
         self._vendor = worker / "vendor"
         self._always = json.loads((worker / "libraries.json").read_text(encoding="utf-8"))["always"]
@@ -106,7 +122,7 @@ class Renderer:
         try:
             ending = await self._watched(view, work)
             if ending is None:
-                return replace(work.result(), spent=self._rendered >= RECYCLE_AFTER)
+                return replace(work.result(), spent=self._worn())
         except Error as error:  # the page went away under our hands
             ending = Rendered(Status.CRASHED, (Trouble(error.message.partition("\n")[0]),))
         finally:
@@ -114,35 +130,44 @@ class Renderer:
         if view.shown is None:
             return replace(ending, troubles=(*ending.troubles, *self._tab.troubles[:3]), spent=True)
         why = "the page hung" if ending.status is Status.TIMEOUT else "the page crashed"
-        return replace(view.with_results(why), spent=True)
+        return replace(view.with_results(why), stalled=ending.stalled, spent=True)
+
+    def _worn(self) -> bool:
+        """Whether the browser has rendered enough, or holds so much that the next component would suffer for it."""
+        look = self._rendered % _LOOK_EVERY == 0
+        return self._rendered >= self._recycle_after or (look and self._tab.used(memory_of) > self._memory / 2)
 
     async def _watched(self, view: _View, work: asyncio.Future[Rendered]) -> Rendered | None:
         """Wait for `work`; returns None when it is done, and how it ended when it had to be given up.
 
-        On a busy machine an honest component can be slow for no fault of its own: while it has had less than half of
-        its time on a CPU it gets up to PATIENCE times as long, and then the ending is called stalled.
+        On a busy machine an honest component can be slow for no fault of its own. It is given up when it has had half
+        of its time on a CPU, or all of it without anybody waiting for a CPU (it hangs), and at the latest after
+        `patience_s`; in the last two cases the ending is called stalled.
         """
         timeout_s = view.job.timeout_s
-        begun, cpu = time.monotonic(), None
-        waited: set[asyncio.Future[Any]] = {work, self._tab.crashed}
+        patience_s = view.job.patience_s or timeout_s * PATIENCE
+        begun, at_first = time.monotonic(), None
+        ends: set[asyncio.Future[Any]] = {work, self._tab.crashed}
         while True:
             passed = time.monotonic() - begun
-            end = timeout_s if passed < timeout_s else timeout_s * PATIENCE
-            slice_s = min(max(end - passed, 0), _SLICE_S)
-            await asyncio.wait(waited, timeout=slice_s, return_when=asyncio.FIRST_COMPLETED)
+            end = timeout_s if passed < timeout_s else patience_s
+            slice_s = min(max(end - passed, 0.01), _SLICE_S)
+            await asyncio.wait(ends, timeout=slice_s, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return None
             if self._tab.crashed.done():
                 return Rendered(Status.CRASHED, (Trouble("the page's process died (out of memory?)"),))
-            if self._tab.used(memory_of) > MEMORY:
-                return Rendered(Status.CRASHED, (Trouble(f"needed more than {MEMORY >> 30} GB of memory"),))
-            used = self._tab.used(cpu_of)
-            cpu = used if cpu is None else cpu  # not looked up before: most components are done by now
+            if self._tab.used(memory_of) > self._memory:
+                return Rendered(Status.CRASHED, (Trouble(f"needed more than {self._memory / 2**30:g} GB of memory"),))
+            now = self._tab.used(cpu_of), self._tab.used(waited_of)
+            at_first = at_first or now  # not looked up before: most components are done by now
             passed = time.monotonic() - begun
-            starved = used - cpu < timeout_s / 2 - _SLICE_S
-            if passed >= timeout_s * (PATIENCE if starved else 1):
-                why = Trouble(f"did not settle within {timeout_s:g} s ({view.step})")
-                return Rendered(Status.TIMEOUT, (why,), stalled=starved)
+            ran = now[0] - at_first[0] >= timeout_s / 2 - _SLICE_S
+            idle = passed - (now[1] - at_first[1]) >= timeout_s
+            if passed >= timeout_s and (ran or idle or passed >= patience_s):
+                busy = "" if ran or idle else ", and not in more on a busy machine"
+                why = Trouble(f"did not settle within {timeout_s:g} s{busy} ({view.step})")
+                return Rendered(Status.TIMEOUT, (why,), stalled=not ran)
 
     async def _run(self, view: _View) -> Rendered:
         tab, job = self._tab, view.job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -15,18 +16,21 @@ from typing import Any
 
 from sandbox.compile import Compiled
 from sandbox.errors import SetupError
-from sandbox.limits import PATIENCE
+from sandbox.limits import MEMORY, PATIENCE, RECYCLE_AFTER
 from sandbox.outcome import PageScore, RequirementResult, Status
 from sandbox.processes import GoneError, LateError, LineProcess
 
 _START_S = 120.0
 _END_S = 4.0
-_GRACE_S = 20.0  # what it may take on top of a component's time, to start a new browser
+_GRACE_S = 20.0  # what a render process has on top of a component's time to answer, on a busy machine too
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """What became of a page. A trouble is (message, line from 1 in the script or None, column from 0)."""
+    """What became of a page. A trouble is (message, line from 1 in the script or None, column from 0).
+
+    `stalled`: another time it might end otherwise, for it was given up without having had a CPU.
+    """
 
     status: Status
     troubles: tuple[tuple[str, int | None, int], ...] = ()
@@ -34,6 +38,7 @@ class Rendered:
     screenshot: Path | None = None
     page: PageScore | None = None
     page_reason: str = ""
+    stalled: bool = False
     ms: float = 0.0
 
 
@@ -51,11 +56,19 @@ class RenderProcess:
         timeout_s: float,
         *,
         page: bool = False,
+        memory: int = MEMORY,
+        recycle_after: int = RECYCLE_AFTER,
     ) -> None:
-        self._argv = [
-            *(sys.executable, "-m", "sandbox.render_worker", str(worker), str(chromium or "")),
-            *(str(screenshots.resolve()) if screenshots else "", str(os.getpid()), "page" if page else ""),
-        ]
+        settings = {
+            "parent": os.getpid(),
+            "worker": str(worker),
+            "chromium": str(chromium) if chromium else None,
+            "screenshots": str(screenshots.resolve()) if screenshots else None,
+            "judge": page,
+            "memory": memory,
+            "recycle_after": recycle_after,
+        }
+        self._argv = [sys.executable, "-m", "sandbox.render_worker", json.dumps(settings)]
         self._timeout_s = timeout_s
         self._process: LineProcess | None = None
         self._folder: str | None = None
@@ -65,6 +78,8 @@ class RenderProcess:
     def render(self, compiled: Compiled, requirements: Sequence[Mapping[str, Any]]) -> Rendered:
         """Mount a component and look at it; it is tried twice before it is called `crashed`.
 
+        The first try gets up to PATIENCE times the time-out, the second one what is left of that, and the time-out at
+        least; starting a browser, or finding out that a render process does not answer, comes on top.
         Raises SetupError when no browser can be started, and GoneError after `stop`.
         """
         request = {
@@ -75,19 +90,25 @@ class RenderProcess:
             "timeout_s": self._timeout_s,
         }
         begun = time.monotonic()
+        patience_s = self._timeout_s * PATIENCE
         why = "the browser died or did not answer"
         for last in (False, True):
             try:
-                answer = self._ask(request)
+                process = self._running()
+                asked = time.monotonic()
+                process.send({**request, "patience_s": patience_s}, asked + patience_s + _GRACE_S)
+                answer = process.receive(asked + patience_s + _GRACE_S)
             except (GoneError, LateError):
                 self._end()
                 if self._stopped:
                     raise
+                patience_s = self._timeout_s
                 continue
             if "failed" in answer:
                 raise SetupError(answer["failed"])
             if answer["spent"]:
                 self._end()
+            patience_s = max(patience_s - (time.monotonic() - asked), self._timeout_s)
             if answer["status"] != Status.CRASHED and (last or not answer["stalled"]):
                 return _rendered(answer)
             why = answer["troubles"][0][0]
@@ -104,12 +125,6 @@ class RenderProcess:
         """`stop`, and clean up. Nothing may be rendering any more."""
         self.stop()
         self._end()
-
-    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        process = self._running()
-        deadline = time.monotonic() + self._timeout_s * PATIENCE + _GRACE_S
-        process.send(request, deadline)
-        return process.receive(deadline)
 
     def _running(self) -> LineProcess:
         if self._process is not None:
@@ -163,6 +178,7 @@ def _rendered(answer: Mapping[str, Any]) -> Rendered:
         screenshot=Path(answer["screenshot"]) if answer["screenshot"] else None,
         page=_page(answer["page"]),
         page_reason=answer["page_reason"],
+        stalled=answer["stalled"],
         ms=answer["ms"],
     )
 

@@ -19,13 +19,13 @@ from typing import Any
 
 from playwright.async_api import Error, async_playwright
 
-from sandbox.processes import adopt_orphans, end_with_parent, kill_tree, reap
+from sandbox.processes import adopt_orphans, descendants, end_with_parent, kill_tree, memory_of, reap
 from sandbox.render import Job, Renderer
 
 _LINE_LIMIT = 64 << 20
 
 
-async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None, judge: bool) -> None:
+async def _serve(renderer: Renderer, chromium: Path | None) -> None:
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing else may write among the answers
     reader = asyncio.StreamReader(limit=_LINE_LIMIT)
@@ -34,7 +34,6 @@ async def _serve(worker: Path, chromium: Path | None, screenshots: Path | None, 
     def answer(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message).encode() + b"\n")
 
-    renderer = Renderer(worker, screenshots, judge=judge)
     async with async_playwright() as playwright:
         try:
             answer({"ready": await renderer.start(playwright, chromium)})
@@ -53,12 +52,16 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
         bundles=tuple(request["bundles"]),
         requirements=tuple(request["requirements"]),
         timeout_s=request["timeout_s"],
+        patience_s=request["patience_s"],
     )
     begun = time.monotonic()
+    _busy.set()
     try:
         rendered = await renderer.render(job)
     except Exception as error:  # not the component's doing: a full disk, no memory for a browser, our own mistake
         return {"failed": f"rendering failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+    finally:
+        _busy.clear()
     return {
         "status": rendered.status,
         "stalled": rendered.stalled,
@@ -72,7 +75,16 @@ async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, An
     }
 
 
+_busy = threading.Event()
 _ending = threading.Lock()
+
+
+def _end_when_flooded(memory: int) -> None:
+    """The last resort, in a thread: a page that says so much that the main thread no longer gets to look after it."""
+    while _busy.wait():
+        time.sleep(1)
+        if sum(map(memory_of, (os.getpid(), *descendants(os.getpid())))) > 1.5 * memory:
+            _end()
 
 
 def _end() -> None:
@@ -86,13 +98,20 @@ def _end() -> None:
 
 
 def main() -> None:
-    worker, chromium, screenshots, parent, judge = sys.argv[1:6]
+    settings = json.loads(sys.argv[1])
     adopt_orphans()
-    end_with_parent(int(parent), _end)
+    end_with_parent(settings["parent"], _end)
     signal.signal(signal.SIGTERM, lambda *_: _end())
+    threading.Thread(target=_end_when_flooded, args=(settings["memory"],), daemon=True).start()
     try:
-        shots = Path(screenshots) if screenshots else None
-        asyncio.run(_serve(Path(worker), Path(chromium) if chromium else None, shots, bool(judge)))
+        renderer = Renderer(
+            Path(settings["worker"]),
+            Path(settings["screenshots"]) if settings["screenshots"] else None,
+            judge=settings["judge"],
+            memory=settings["memory"],
+            recycle_after=settings["recycle_after"],
+        )
+        asyncio.run(_serve(renderer, Path(settings["chromium"]) if settings["chromium"] else None))
     finally:
         _end()
         time.sleep(10)  # another thread is at it
