@@ -252,7 +252,7 @@ def _message(error: openai.APIStatusError) -> str:
         for name in ("message", "detail", "error"):
             if isinstance(body.get(name), str):
                 return str(body[name])
-    return error.message
+    return error.response.text.strip() or error.response.reason_phrase or "nothing more"
 
 
 def _one_line(text: str, limit: int = 160) -> str:
