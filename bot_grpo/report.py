@@ -1,27 +1,17 @@
-"""`report.html`: one run on one page that opens from disk and asks the network for nothing.
-
-The page is a Jinja template with its style and scripts inlined. What a model wrote never becomes markup: it
-travels as deflated JSON in base64, so no completion can close the script element that carries it, and the scripts
-only ever set text. A content security policy forbids every request.
-"""
+"""`report.html`: one run on one page that opens from disk and asks the network for nothing (see `pages`)."""
 
 from __future__ import annotations
 
-import base64
-import json
-import os
-import tempfile
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import yaml
 
 from bot_grpo.errors import UserError
+from bot_grpo.pages import check_name, deflate, render, write_page
 from bot_grpo.report_charts import charts, tiles
 from bot_grpo.report_data import Entry, Run, choose, evenly, load_rows, read_run
 from bot_grpo.report_rows import Thumbnails, pack
@@ -32,7 +22,14 @@ TEXT_BUDGET = 1_900_000
 IMAGE_BUDGET = 2_700_000
 """Bytes of the page for screenshots. With the text and the page's own 60 kB it stays under 5 MB."""
 
-_SCRIPTS = ("report_base.js", "report_charts.js", "report_tokens.js", "report_completions.js", "report_reader.js")
+_SCRIPTS = (
+    "page_base.js",
+    "report_base.js",
+    "report_charts.js",
+    "report_tokens.js",
+    "report_completions.js",
+    "report_reader.js",
+)
 
 
 @dataclass(frozen=True)
@@ -52,16 +49,14 @@ def write_report(run_dir: Path, output: Path | None = None, *, max_completions: 
     Raises `UserError` for bad input and when the file cannot be written.
     """
     target = output or run_dir / "report.html"
-    if target.suffix.lower() not in {".html", ".htm"}:
-        raise UserError(f"{target} must end in .html, so that no other file is overwritten by accident")
+    check_name(target)
     if max_completions < 1:
         raise UserError(f"completions must be at least 1, not {max_completions}")
     run = read_run(run_dir)
     rows = _completions(run, max_completions)
     images, pictures = _attach_images(run, rows)
-    page = _render(run, _payload(run, rows, images), len(rows))
-    content = page.encode("utf-8", errors="replace")  # a lone surrogate in a setting's name or value
-    _write(target, content)
+    content = _render(run, _payload(run, rows, images), len(rows))
+    write_page(target, content)
     return Report(target, len(content), len(rows), len(run.index), pictures)
 
 
@@ -70,7 +65,7 @@ def _completions(run: Run, cap: int) -> list[dict[str, Any]]:
     while True:
         entries: Sequence[Entry] = choose(run.index, cap)
         rows = [{**pack(raw), "screenshot": raw.get("screenshot")} for raw in load_rows(entries, run.notes)]
-        size = len(_deflate(rows))
+        size = len(deflate(rows))
         if size <= TEXT_BUDGET or cap == 1:
             return rows
         cap = max(1, min(cap - 1, int(0.95 * min(cap, len(rows)) * TEXT_BUDGET / size)))
@@ -103,25 +98,16 @@ def _payload(run: Run, rows: Sequence[Mapping[str, Any]], images: Mapping[str, s
     main, more = charts(run.series, run.index)
     steps = [step for points in run.series.values() for step, _ in points]
     last = max([*steps, *(entry.step for entry in run.index[-1:])])
-    return _deflate(
+    return deflate(
         {"charts": main, "more": more, "alarms": run.alarms, "lastStep": last, "rows": rows, "images": images}
     )
 
 
-def _deflate(value: Any) -> str:
-    """JSON (ASCII, so a lone surrogate or a NUL is an escape), deflated, in base64."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
-
-
-def _render(run: Run, payload: str, completions: int) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("bot_grpo"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    source = environment.loader
-    assert source is not None
-    scripts = "\n".join(source.get_source(environment, name)[0] for name in _SCRIPTS)
-    return environment.get_template("report.html.j2").render(
+def _render(run: Run, payload: str, completions: int) -> bytes:
+    return render(
+        "report.html.j2",
+        styles=["report.css"],
+        scripts=_SCRIPTS,
         name=run.path.resolve().name,
         facts=_facts(run),
         tiles=tiles(run.series, run.summary),
@@ -130,8 +116,6 @@ def _render(run: Run, payload: str, completions: int) -> str:
         notes=[*_sample_note(run, completions), *run.notes],
         completions=completions,
         state=_state(run.summary),
-        style=source.get_source(environment, "report.css")[0],
-        script=scripts,
         payload=payload,
     )
 
@@ -194,19 +178,3 @@ def _sample_note(run: Run, shown: int) -> list[str]:
         f"{shown:,} of the run’s {whole:,} completions are on this page: whole training groups at even distances, "
         "and the same held-out prompts at every evaluation."
     ]
-
-
-def _write(target: Path, content: bytes) -> None:
-    """All or nothing: an earlier report stays until the new one is complete."""
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".report-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(name, 0o644)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise UserError(f"cannot write {target}: {error.strerror or error}") from error
