@@ -29,12 +29,16 @@ def node() -> Path | None:
     found = named if named is not None else shutil.which("node")
     if not found:
         return None
+    called = f"BOT_GRPO_NODE={named}" if named else found
+    hint = f"point BOT_GRPO_NODE at Node {NODE_MIN} or newer, or unset it" if named else GET_NODE
     try:
         version = _output([found, "--version"])
-    except (OSError, subprocess.SubprocessError) as error:
-        raise SetupError(f"{found} does not start ({error}); install Node {NODE_MIN} or newer") from error
-    if int(version.lstrip("v").partition(".")[0]) < NODE_MIN:
-        raise SetupError(f"{found} is Node {version}; the sandbox needs Node {NODE_MIN} or newer")
+        major = int(version.lstrip("v").partition(".")[0])
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it does not say its version"
+        raise SetupError(f"{called} is no Node that runs ({why}); {hint}") from error
+    if major < NODE_MIN:
+        raise SetupError(f"{called} is Node {version}, and the sandbox needs {NODE_MIN} or newer; {hint}")
     return Path(found)
 
 
