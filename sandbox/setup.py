@@ -38,7 +38,7 @@ def node() -> Path | None:
         why = error.strerror if isinstance(error, OSError) else "it does not say its version"
         raise SetupError(f"{called} is no Node that runs ({why}); {hint}") from error
     if major < NODE_MIN:
-        raise SetupError(f"{called} is Node {version}, and the sandbox needs {NODE_MIN} or newer; {hint}")
+        raise SetupError(f"{called} is Node {version}, and the sandbox needs Node {NODE_MIN} or newer; {hint}")
     return Path(found)
 
 
