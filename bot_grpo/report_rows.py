@@ -149,22 +149,27 @@ def _expectation(expect: Mapping[str, Any]) -> str:
     raise KeyError(key)
 
 
-def crop_to_content(picture: Image.Image) -> Image.Image:
-    """The part of a page that is not plain background, with a margin, in the shape of a thumbnail.
+def content_box(picture: Image.Image) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of what is not plain background, with a margin, in the shape of a thumbnail.
 
     A small component in the corner of a 1280 x 800 page could not be read at thumbnail size.
     """
     corner = picture.getpixel((picture.width - 1, picture.height - 1))
     painted = ImageChops.difference(picture, Image.new("RGB", picture.size, corner)).getbbox()
     if painted is None:
-        return picture
+        return 0, 0, picture.width, picture.height
     left, top, right, bottom = painted
     wide, high = _CLOSEST
     scale = max(1.0, (right - left + 2 * _MARGIN) / wide, (bottom - top + 2 * _MARGIN) / high)
     width, height = min(round(wide * scale), picture.width), min(round(high * scale), picture.height)
     x = min(max((left + right - width) // 2, 0), picture.width - width)
     y = min(max((top + bottom - height) // 2, 0), picture.height - height)
-    return picture.crop((x, y, x + width, y + height))
+    return x, y, x + width, y + height
+
+
+def crop_to_content(picture: Image.Image) -> Image.Image:
+    """The part of a page that `content_box` names."""
+    return picture.crop(content_box(picture))
 
 
 class Thumbnails:
