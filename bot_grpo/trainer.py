@@ -60,6 +60,7 @@ class BoTGRPOTrainer(GRPOTrainer):
     num_generations_eval: int
     max_completion_length: int
     _buffered_inputs: Any
+    _eval_batches = _eval_rows = 0  # of the evaluation that is going on
 
     _tag_names = ["trl", "grpo", "bot-grpo"]  # noqa: RUF012
 
@@ -292,6 +293,7 @@ class BoTGRPOTrainer(GRPOTrainer):
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluate with random numbers of its own: the same for every run of a seed, and none taken from training."""
+        self._eval_batches = self._eval_rows = 0
         with _own_random_numbers(self.args.seed, self.accelerator.device):
             return super().evaluate(*args, **kwargs)
 
@@ -381,8 +383,12 @@ class BoTGRPOTrainer(GRPOTrainer):
         size = self.num_generations if kind == "train" else self.num_generations_eval
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         first = rank * len(scored)
-        rows = rollout_rows(self.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
         prefix = {"train": "step", "eval": "eval"}[kind] + (f"-rank{rank}" if world > 1 else "")
+        if kind == "eval":  # an evaluation may take several batches
+            first += self._eval_rows
+            prefix += f"-batch{self._eval_batches}" if self._eval_batches else ""
+            self._eval_batches, self._eval_rows = self._eval_batches + 1, self._eval_rows + world * len(scored)
+        rows = rollout_rows(self.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
         self.run.write_rollouts(f"{prefix}-{step:05d}", rows)
 
 
