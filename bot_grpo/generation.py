@@ -118,7 +118,8 @@ def sample_groups(
         position_ids=positions_PS,
         past_key_values=cache,
         use_cache=True,
-        logits_to_keep=1,
+        # As an index, for it copies; with a slice's strides torch expands the head's weights to one copy a prompt.
+        logits_to_keep=torch.tensor([-1], device=model.device),
     )
     cache.batch_repeat_interleave(group_size)
     mask_BS = mask_PS.repeat_interleave(group_size, 0)

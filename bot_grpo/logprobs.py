@@ -1,8 +1,8 @@
 """Log-probabilities of completion tokens on a CPU, where TRL's chunked head scores prompts and padding too.
 
 Off CUDA, TRL's fused head projects every position of the batch onto the vocabulary, twice (its backward recomputes
-each tile). With a vocabulary of 49,152 that is nearly half of a 135M model's update. Here only real completion tokens
-are projected, once.
+each tile). With a vocabulary of 49,152 that is nearly half of a 135M model's update. Here only completions are
+projected, once, by the model's own forward pass: whatever it does to its logits (scales them, caps them) is done.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
-from peft import PeftModel
 from torch import Tensor
 
 PER_TOKEN = (
@@ -60,13 +59,11 @@ def _rows(
     temperature: float,
     autocast: Callable[[], AbstractContextManager[Any]],
 ) -> tuple[Tensor, Tensor]:
-    base: Any = model.get_base_model() if isinstance(model, PeftModel) else model
-    width = mask_BT.size(1)
+    end, width = ids_BS.size(1), mask_BT.size(1)
+    before_T = torch.arange(end - width - 1, end - 1, device=ids_BS.device)  # what predicts token t stands before it
     with autocast():
-        hidden_BSH = base.get_decoder()(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False)[0]
-        before_BTH = hidden_BSH[:, -width - 1 : -1]  # the state that predicts token t stands before it
-        logits_NV = base.get_output_embeddings()(before_BTH[mask_BT])
-    all_NV = (logits_NV.float() / temperature).log_softmax(-1)
+        output = model(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False, logits_to_keep=before_T)
+    all_NV = (output.logits[mask_BT].float() / temperature).log_softmax(-1)
     own_N = all_NV.gather(-1, ids_BS[:, -width:][mask_BT][:, None])[:, 0]
     with torch.no_grad():
         entropy_N = -(all_NV.exp() * all_NV).sum(-1)

@@ -91,7 +91,8 @@ class BoTGRPOTrainer(GRPOTrainer):
         super().__init__(model=model, reward_funcs=[self.collector], args=args, **kwargs)
         args.beta = before
         self.collector.eos_token_ids = set(self.eos_token_ids)
-        self._compact_head = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
+        alone_on_cpu = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
+        self._compact_head = alone_on_cpu and not args.cast_lm_head_to_fp32
         self._check(kwargs)
 
     def _check(self, kwargs: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from tiny_trainer import tiny_llama, with_lora
+from transformers import GraniteConfig, GraniteForCausalLM
 
 from bot_grpo.logprobs import by_length, completion_logps
 
@@ -38,6 +39,19 @@ def test_they_are_those_of_the_whole_softmax(
     torch.testing.assert_close(entropies_BT, -(all_BTV.exp() * all_BTV).sum(-1) * mask_BT, rtol=1e-4, atol=1e-5)
     assert logps_BT.requires_grad
     assert not entropies_BT.requires_grad
+
+
+def test_a_model_that_scales_its_logits_is_scored_with_the_scaled_ones(
+    batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+) -> None:
+    ids_BS, attention_BS, mask_BT = batch
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1}
+    model = GraniteForCausalLM(GraniteConfig(**sizes, num_attention_heads=2, logits_scaling=0.1)).eval()
+    logps_BT, _ = completion_logps(model, ids_BS, attention_BS, mask_BT)
+    all_BTV = model(input_ids=ids_BS, attention_mask=attention_BS).logits[:, PROMPT - 1 : -1].log_softmax(-1)
+    expected_BT = all_BTV.gather(-1, ids_BS[:, PROMPT:, None])[..., 0]
+    torch.testing.assert_close(logps_BT, expected_BT * mask_BT, rtol=1e-5, atol=1e-5)
 
 
 def test_the_gradient_is_that_of_the_whole_softmax(batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> None:
