@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import queue
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -17,13 +21,15 @@ from sandbox.compile import Compiled, NodeCompiler, Source, refusal
 from sandbox.errors import SetupError
 from sandbox.extract import extract
 from sandbox.fallback import PyCompiler
+from sandbox.limits import MEMORY, RECYCLE_AFTER
 from sandbox.outcome import Diagnostic, Outcome, Status
+from sandbox.processes import GoneError
+from sandbox.remembered import Remembered
 from sandbox.render_process import Rendered, RenderProcess
 from sandbox.requirements import check_grammar
 
-_CHUNK = 16  # compiled together; while they are rendered the next ones are compiled
+_CHUNK = 16  # compiled together; while they are rendered the next ones are compiled, and no more
 _CHUNK_ALONE = 128  # where nothing is rendered
-_REMEMBERED = 4096  # outcomes
 
 
 @dataclass(frozen=True)
@@ -44,19 +50,38 @@ class Item:
 
 @dataclass(frozen=True)
 class _Task:
-    index: int
+    """An item that is being judged: its key, what is known of it so far, and what a page needs."""
+
+    key: str
+    item: Item
     outcome: Outcome
     compiled: Compiled
+
+
+class _Run:
+    """One call of `run` or `stream`; its end, which any thread may ask for, is also that of what it renders."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self.using: set[RenderProcess] = set()
+
+    def end(self) -> None:
+        self.ended.set()
+        for renderer in list(self.using):
+            renderer.stop()
 
 
 class Sandbox:
     """Compiles and renders components in child processes. A context manager; `close` ends every process.
 
-    `workers` is the number of browsers side by side. `timeout_s` is what one component may take to render, on a clock
-    that the page cannot stop. `screenshots` is a folder, made if need be; a file is named by what it shows. `page` asks
-    for a score of every rendered page (`sandbox.page_score`).
+    `workers` is the number of browsers side by side. `timeout_s` is what one component may take to be mounted, looked
+    at and used, on a clock that the page cannot stop. `screenshots` is a folder, made if need be; a file is named by
+    what it shows. `page` asks for a score of every rendered page (`sandbox.page_score`). `memory` is how many bytes a
+    worker with its browser may hold before the component in it has crashed, and `recycle_after` the number of
+    components after which a browser is replaced.
     Raises SetupError when Node (for rendering), its packages or Chromium are missing, and RequirementError for a
-    requirement that does not follow the grammar. Nothing that a component does raises.
+    requirement that does not follow the grammar. Nothing that a component does raises. `run`, `stream` and `arun` may
+    be called side by side, from several threads and tasks: they share the workers.
     """
 
     def __init__(
@@ -67,16 +92,24 @@ class Sandbox:
         timeout_s: float = 5.0,
         screenshots: Path | None = None,
         page: bool = False,
+        memory: int = MEMORY,
+        recycle_after: int = RECYCLE_AFTER,
     ) -> None:
         self._workers = workers
         self._render = render
         self._timeout_s = timeout_s
         self._screenshots = screenshots
         self._page = page
-        self._remembered: dict[str, Outcome] = {}
+        self._memory = memory
+        self._recycle_after = recycle_after
+        self._remembered = Remembered()
         self._compiler: NodeCompiler | PyCompiler | None = None
-        self._renderers: list[RenderProcess] = []
-        self._idle: queue.SimpleQueue[RenderProcess] = queue.SimpleQueue()
+        self._compiling = threading.Lock()
+        self._slots: queue.SimpleQueue[RenderProcess | None] = queue.SimpleQueue()  # one a worker, unless it is used
+        for _ in range(workers):
+            self._slots.put(None)
+        self._runs: set[_Run] = set()
+        self._closing = threading.Lock()
         if screenshots is not None:
             screenshots.mkdir(parents=True, exist_ok=True)
 
@@ -87,95 +120,139 @@ class Sandbox:
         exception (Ctrl-C, or one of `on_done`) ends every process before it goes on.
         """
         for item in items:
-            for requirement in item.requirements:
-                check_grammar(requirement)
-        keys = [item.key for item in items]
-        indices: dict[str, list[int]] = {}
-        for index, key in enumerate(keys):
-            indices.setdefault(key, []).append(index)
+            _check(item)
         outcomes: dict[int, Outcome] = {}
-
-        def done(key: str, outcome: Outcome) -> None:
-            for index in indices[key]:
-                outcomes[index] = outcome
-                if on_done is not None:
-                    on_done(index, outcome)
-
-        known = {key: self._remembered[key] for key in indices if key in self._remembered}
-        for key, outcome in known.items():
-            done(key, outcome)
-        todo = [indices[key][0] for key in indices if key not in known]
         try:
-            for index, outcome in self._judge(items, todo):
-                self._remember(keys[index], outcome)
-                done(keys[index], outcome)
+            with closing(self._judge(_Run(), items, lambda taken: _CHUNK_ALONE)) as judged:
+                for index, outcome in judged:
+                    outcomes[index] = outcome
+                    if on_done is not None:
+                        on_done(index, outcome)
         except BaseException:
             self.close()
             raise
         return [outcomes[index] for index in range(len(items))]
 
-    def _remember(self, key: str, outcome: Outcome) -> None:
-        if len(self._remembered) >= _REMEMBERED:
-            del self._remembered[next(iter(self._remembered))]
-        self._remembered[key] = outcome
+    async def stream(self, items: Iterable[Item], *, in_flight: int = 256) -> AsyncGenerator[Outcome, None]:
+        """Judge `items`, however many; yields the outcomes in their order.
 
-    def _judge(self, items: Sequence[Item], todo: Sequence[int]) -> Iterator[tuple[int, Outcome]]:
-        """Outcomes as they come: compiled here, rendered in a few threads that only wait for render processes."""
-        threads = ThreadPoolExecutor(self._workers)
-        running: dict[Future[Rendered], _Task] = {}
+        Items are taken one by one, in a thread, and no more than `in_flight` of them before the first one's outcome is
+        asked for. An exception or a cancellation, or closing this generator early, ends the processes in use.
+        """
+        run = _Run()
+        outcomes = self._in_order(run, items, max(in_flight, 1))
+        loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1)
         try:
-            chunk = _CHUNK if self._render else _CHUNK_ALONE
-            for begin in range(0, len(todo), chunk):
-                for task in self._compile(items, todo[begin : begin + chunk]):
-                    if task.outcome.status is Status.OK and self._render:
-                        requirements = items[task.index].requirements
-                        running[threads.submit(self._rendered, task.compiled, requirements)] = task
-                    else:
-                        yield task.index, task.outcome
-                yield from self._finished(running, 0)
-            while running:
-                yield from self._finished(running, None)
-        except BaseException:
-            for renderer in self._renderers:
-                renderer.stop()
-            raise
+            while (outcome := await loop.run_in_executor(thread, next, outcomes, None)) is not None:
+                yield outcome
         finally:
+            run.end()
+            await loop.run_in_executor(thread, outcomes.close)
+            thread.shutdown()
+
+    async def arun(
+        self, items: Iterable[Item], *, on_done: Callable[[int, Outcome], None] | None = None
+    ) -> list[Outcome]:
+        """`run`, for a caller that has an event loop; `on_done` is called in it, in the items' order."""
+        outcomes: list[Outcome] = []
+        async with aclosing(self.stream(items)) as stream:
+            async for outcome in stream:
+                if on_done is not None:
+                    on_done(len(outcomes), outcome)
+                outcomes.append(outcome)
+        return outcomes
+
+    def _in_order(self, run: _Run, items: Iterable[Item], in_flight: int) -> Generator[Outcome, None, None]:
+        ready: dict[int, Outcome] = {}
+        given = 0
+        with closing(self._judge(run, items, lambda taken: in_flight - (taken - given))) as judged:
+            for index, outcome in judged:
+                ready[index] = outcome
+                while given in ready:
+                    given += 1  # before it is given: while it is looked at, the next one may be taken
+                    yield ready.pop(given - 1)
+
+    def _judge(
+        self, run: _Run, items: Iterable[Item], room: Callable[[int], int]
+    ) -> Generator[tuple[int, Outcome], None, None]:
+        """Indices and outcomes as they come: compiled here, rendered in threads that only wait for render processes.
+
+        `room(taken)` is how many further items may be taken when `taken` of them have been: more than 0 when nothing is
+        being judged.
+        """
+        source, more, taken = enumerate(items), True, 0
+        asked: dict[str, list[int]] = {}  # by key, the indices of what is being judged
+        running: dict[Future[Rendered], _Task] = {}
+        threads = ThreadPoolExecutor(self._workers)
+        self._runs.add(run)
+        try:
+            while more or running:
+                chunk = _CHUNK if self._render else _CHUNK_ALONE
+                many = min(chunk, room(taken)) if more and len(running) <= chunk + self._workers else 0
+                batch = list(islice(source, many))
+                more, taken = more and len(batch) == many, taken + len(batch)
+                fresh: list[tuple[str, Item]] = []
+                for index, item in batch:
+                    _check(item)
+                    if (key := item.key) in asked:
+                        asked[key].append(index)
+                    elif (outcome := self._remembered.get(key)) is not None:
+                        yield index, outcome
+                    else:
+                        asked[key] = [index]
+                        fresh.append((key, item))
+                done: list[tuple[_Task, Outcome, bool]] = []
+                for task in self._compile(fresh):
+                    if task.outcome.status is Status.OK and self._render:
+                        running[threads.submit(self._rendered, run, task)] = task
+                    else:
+                        done.append((task, task.outcome, True))
+                done += self._finished(running, 0 if done or (many and more) else None)
+                for task, outcome, certain in done:
+                    if certain:
+                        self._remembered.put(task.key, outcome)
+                    for index in asked.pop(task.key):
+                        yield index, outcome
+        except GoneError as error:
+            raise RuntimeError("the sandbox was closed while it was at work") from error
+        finally:
+            run.end()
             threads.shutdown(cancel_futures=True)
+            self._runs.discard(run)
 
     def _finished(
         self, running: dict[Future[Rendered], _Task], timeout_s: float | None
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> list[tuple[_Task, Outcome, bool]]:
+        """Tasks, their outcomes, and whether another time they would end in the same way."""
         done, _ = wait(running, timeout_s, return_when=FIRST_COMPLETED)
-        for future in done:
-            task = running.pop(future)
-            yield task.index, self._with_page(task, future.result())
+        finished = [(running.pop(future), future.result()) for future in done]
+        return [(task, self._with_page(task, rendered), not rendered.stalled) for task, rendered in finished]
 
-    def _compile(self, items: Sequence[Item], indices: Sequence[int]) -> list[_Task]:
+    def _compile(self, items: Sequence[tuple[str, Item]]) -> list[_Task]:
         tasks: list[_Task] = []
-        sources: list[Source] = []
-        waiting: list[_Task] = []
-        for index in indices:
-            outcome, language = _extracted(items[index])
+        sources: dict[int, Source] = {}
+        for key, item in items:
+            outcome, language = _extracted(item)
             why = refusal(outcome.code) if outcome.status is Status.OK else None
             if why is not None:
                 found = Diagnostic("sandbox", "fatal", 1, 1, why)
                 outcome = replace(outcome, status=Status.TOO_LARGE, diagnostics=(found,))
-            task = _Task(index, outcome, Compiled(outcome.status))
             if outcome.status is Status.OK:
-                waiting.append(task)
-                sources.append(Source(outcome.code, language))
-            else:
-                tasks.append(task)
-        answers = self._get_compiler().compile(sources) if sources else []
-        for task, compiled in zip(waiting, answers, strict=True):
+                sources[len(tasks)] = Source(outcome.code, language)
+            tasks.append(_Task(key, item, outcome, Compiled(outcome.status)))
+        if not sources:
+            return tasks
+        with self._compiling:
+            answers = self._get_compiler().compile(list(sources.values()))
+        for at, compiled in zip(sources, answers, strict=True):
             outcome = replace(
-                task.outcome,
+                tasks[at].outcome,
                 status=compiled.status,
                 diagnostics=compiled.diagnostics,
                 compile_ms=round(compiled.ms, 2),
             )
-            tasks.append(_Task(task.index, outcome, compiled))
-        return sorted(tasks, key=lambda task: task.index)
+            tasks[at] = replace(tasks[at], outcome=outcome, compiled=compiled)
+        return tasks
 
     def _get_compiler(self) -> NodeCompiler | PyCompiler:
         if self._compiler is None:
@@ -189,17 +266,33 @@ class Sandbox:
                 self._compiler = PyCompiler(timeout_s=self._timeout_s)
         return self._compiler
 
-    def _rendered(self, compiled: Compiled, requirements: Sequence[Mapping[str, Any]]) -> Rendered:
+    def _rendered(self, run: _Run, task: _Task) -> Rendered:
+        renderer = self._slots.get()
         try:
-            renderer = self._idle.get_nowait()
-        except queue.Empty:
-            worker, chromium = setup.prepare_worker(), setup.chromium()
-            renderer = RenderProcess(worker, chromium, self._screenshots, self._timeout_s, page=self._page)
-            self._renderers.append(renderer)
-        try:
-            return renderer.render(compiled, requirements)
+            if renderer is None:
+                renderer = self._new_renderer()
+            run.using.add(renderer)
+            if run.ended.is_set():
+                raise GoneError("stopped")
+            return renderer.render(task.compiled, task.item.requirements)
         finally:
-            self._idle.put(renderer)
+            if renderer is not None:
+                run.using.discard(renderer)
+                if renderer.stopped:
+                    renderer.close()
+                    renderer = None
+            self._slots.put(renderer)
+
+    def _new_renderer(self) -> RenderProcess:
+        return RenderProcess(
+            setup.prepare_worker(),
+            setup.chromium(),
+            self._screenshots,
+            self._timeout_s,
+            page=self._page,
+            memory=self._memory,
+            recycle_after=self._recycle_after,
+        )
 
     def _with_page(self, task: _Task, rendered: Rendered) -> Outcome:
         source = Source(task.outcome.code, task.compiled.language)
@@ -208,7 +301,8 @@ class Sandbox:
         for message, line, column in rendered.troubles:
             place, compiler = (1, 1), self._get_compiler()
             if line is not None and line > 1 and isinstance(compiler, NodeCompiler):  # line 1 of a script is ours
-                place = compiler.trace(source, line - 1, column)
+                with self._compiling:
+                    place = compiler.trace(source, line - 1, column)
             found.append(Diagnostic("runtime", severity, *place, message))
         return replace(
             task.outcome,
@@ -222,18 +316,29 @@ class Sandbox:
         )
 
     def close(self) -> None:
-        """End every child process. The sandbox can be used again: it starts new ones."""
-        for renderer in self._renderers:
-            renderer.close()
-        if self._compiler is not None:
-            self._compiler.close()
-        self._renderers, self._compiler, self._idle = [], None, queue.SimpleQueue()
+        """End every child process, and whatever runs. The sandbox can be used again: it starts new ones."""
+        with self._closing:
+            for run in list(self._runs):
+                run.end()
+            for renderer in [self._slots.get() for _ in range(self._workers)]:
+                if renderer is not None:
+                    renderer.close()
+                self._slots.put(None)
+            with self._compiling:
+                if self._compiler is not None:
+                    self._compiler.close()
+                self._compiler = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+
+def _check(item: Item) -> None:
+    for requirement in item.requirements:
+        check_grammar(requirement)
 
 
 _LANGUAGES = {

@@ -114,6 +114,10 @@ class RenderProcess:
             why = answer["troubles"][0][0]
         return Rendered(Status.CRASHED, ((f"{why}, twice", None, 0),), ms=(time.monotonic() - begun) * 1000)
 
+    @property
+    def stopped(self) -> bool:
+        return self._stopped
+
     def stop(self) -> None:
         """End the process, and let none be started any more."""
         with self._lock:
