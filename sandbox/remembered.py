@@ -41,6 +41,8 @@ class Remembered:
         """Remember an outcome; one that is larger than all that may be held is not."""
         with self._lock:
             self._forget(key)
+            if size_of(outcome) > self._size:
+                return
             self._outcomes[key] = outcome
             self._held += size_of(outcome)
             while len(self._outcomes) > self._count or self._held > self._size:
