@@ -111,7 +111,8 @@ class RenderProcess:
             patience_s = max(patience_s - (time.monotonic() - asked), self._timeout_s)
             if answer["status"] != Status.CRASHED and (last or not answer["stalled"]):
                 return _rendered(answer)
-            why = answer["troubles"][0][0]
+            if answer["troubles"]:
+                why = answer["troubles"][0][0]
         return Rendered(Status.CRASHED, ((f"{why}, twice", None, 0),), ms=(time.monotonic() - begun) * 1000)
 
     @property
