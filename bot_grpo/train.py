@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from bot_grpo import models
+from bot_grpo import models, react_reward
 from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start
 from bot_grpo.config import BoTGRPOConfig
@@ -22,7 +22,6 @@ from bot_grpo.errors import UserError
 from bot_grpo.progress import RunLog, StopOnInterrupt
 from bot_grpo.rundir import RunDir
 from bot_grpo.trainer import BoTGRPOTrainer
-from reward_models.compiler import CompilerReward
 from sandbox.pool import Sandbox
 from tasks.react import ReactRow, load_react
 
@@ -40,6 +39,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         keep_freed_memory()
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
+    settings = _reward_settings(args)
+    react_reward.check(settings)
     train_rows, eval_rows = load_rows(args)
     _check_batch(args, len(train_rows))
     checkpoint = find_checkpoint(args, run)
@@ -55,14 +56,19 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     started = time.time()
     log, stop = RunLog(run, console=console), StopOnInterrupt()
     with (
-        Sandbox(workers=args.sandbox_workers, timeout_s=args.sandbox_timeout, screenshots=run.screenshots) as sandbox,
+        Sandbox(
+            workers=args.sandbox_workers,
+            timeout_s=args.sandbox_timeout,
+            screenshots=run.screenshots,
+            **react_reward.sandbox_settings(settings),
+        ) as sandbox,
         stop.listening(),
     ):
         torch.manual_seed(args.seed)
         model = make_policy(args)
         if args.cold_start_steps and checkpoint is None:
             _cold_start(args, model, tokenizer, train_rows, run, console)
-        reward = CompilerReward(sandbox, **_reward_settings(args))
+        reward = react_reward.make_reward(settings, sandbox=sandbox, cache=run.path / "judge-cache")
         if args.w_g <= args.w_s * reward.bound:
             console.print(
                 f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward.bound:g}: "
@@ -173,16 +179,10 @@ def _cold_start(
 
 
 def _reward_settings(args: BoTGRPOConfig) -> dict[str, Any]:
-    settings = args.reward_settings if isinstance(args.reward_settings, dict) else {}
-    known = {n for n in CompilerReward.__dataclass_fields__ if n not in {"sandbox", "spread"}}
-    unknown = sorted(set(settings) - known)
-    if unknown:
-        raise UserError(f"reward_settings has no {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
-    return settings
+    return args.reward_settings if isinstance(args.reward_settings, dict) else {}
 
 
 def _check_batch(args: BoTGRPOConfig, rows: int) -> None:
-    _reward_settings(args)
     if not rows:
         raise UserError("the data set is empty")
     prompts = _prompts_a_step(args)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from reward_models.alignment import spread_spans
 from reward_models.base import Rollout
 from reward_models.compiler import CompilerReward
 from sandbox.extract import extract
-from sandbox.outcome import Diagnostic, Outcome, RequirementResult, Status
+from sandbox.judge import CodeTask, LineMark, ScreenshotTask, Verdict
+from sandbox.outcome import Diagnostic, Outcome, PageScore, RequirementResult, Status
 from sandbox.pool import Item
 
 CODE = "\n".join(f"line {n}" for n in range(1, 11))
@@ -123,3 +126,119 @@ def test_a_local_penalty_never_outweighs_the_outcome_by_default() -> None:
     best_wrong = reward.outcome(Outcome(Status.COMPILE_ERROR), 1)
     assert worst_correct > best_wrong
     assert np.isfinite(reward.bound)
+
+
+# -- lint, page and judges --------------------------------------------------------------------------------------------
+
+
+class StubJudge:
+    """Stands where a model would, to give chosen verdicts, and keeps what it was asked."""
+
+    def __init__(self, *verdicts: Verdict) -> None:
+        self.verdicts = verdicts
+        self.asked: list[CodeTask | ScreenshotTask] = []
+
+    def judge_code(self, tasks: Sequence[CodeTask]) -> list[Verdict]:
+        self.asked += tasks
+        return list(self.verdicts)
+
+    def judge_screenshots(self, tasks: Sequence[ScreenshotTask]) -> list[Verdict]:
+        self.asked += tasks
+        return list(self.verdicts)
+
+
+def only(**weights: Any) -> dict[str, Any]:
+    """Settings that leave nothing but `weights` in G and on lines."""
+    return {"w_compile": 0, "w_render": 0, "w_requirements": 0, "blank_penalty": 0, "line_penalty": 0} | weights
+
+
+def score(outcome: Outcome, **settings: Any) -> Any:
+    """The signal of one rollout, or None."""
+    return CompilerReward(StubSandbox(outcome), **settings).score([Rollout("ask", COMPONENT)])[0]
+
+
+def lint(severity: str, line: int = 1) -> Diagnostic:
+    return Diagnostic("eslint", severity, line, 1, severity)  # type: ignore[arg-type]
+
+
+def test_lint_adds_its_weights_to_the_outcome_and_stops_at_minus_one() -> None:
+    found = lint("error"), lint("error", 2), lint("warning", 3), *flagged(4)
+    outcome = Outcome(Status.OK, COMPONENT, diagnostics=found)
+    assert score(outcome, **only(w_lint=1.0)).outcome == pytest.approx(-0.22)
+    many = Outcome(Status.OK, COMPONENT, diagnostics=(lint("fatal"),) * 9)
+    assert score(many, **only(w_lint=0.5)).outcome == -0.5
+    assert score(outcome, **only()).outcome == 0
+
+
+def test_lint_is_no_matter_of_the_compilers_lines() -> None:
+    assert by_line(CompilerReward(StubSandbox(), window=0), (lint("error", 2), *flagged(3))) == [0, 0, -1, 0, 0]
+
+
+def test_lines_of_all_sources_add_up_each_at_its_scale() -> None:
+    verdict = Verdict(5.0, (LineMark(2, -3, "slow"), LineMark(3, -1, "odd")))
+    outcome = Outcome(Status.OK, COMPONENT, diagnostics=(lint("error", 2),), screenshot=Path("page.png"))
+    settings = only(window=0, lint_lines=1, code_judge_lines=1, screenshot_judge_lines=0.2)
+    judges = {"code_judge": StubJudge(verdict), "screenshot_judge": StubJudge(verdict)}
+    spans = score(outcome, **settings, **judges).spans
+    assert [(COMPONENT[s.start : s.end].strip(), round(s.value, 6), s.reason) for s in spans] == [
+        ("return (", -0.46, "error; slow; slow"),
+        ("<p>hi</p>", -0.12, "odd; odd"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdicts", "expected"),
+    [
+        (Outcome(Status.OK, COMPONENT), [Verdict(7.0)], 0.7),
+        (Outcome(Status.COMPILE_ERROR, COMPONENT), [Verdict(2.0)], 0.2),
+        (Outcome(Status.OK, COMPONENT), [Verdict(0.0, not_react=True)], -0.3),
+        (Outcome(Status.NO_CODE), [], -0.3),
+        (Outcome(Status.NOT_COMPONENT, "print()"), [], -0.3),
+    ],
+)
+def test_a_code_judge_is_asked_about_components_alone(
+    outcome: Outcome, verdicts: list[Verdict], expected: float
+) -> None:
+    judge = StubJudge(*verdicts)
+    assert score(outcome, **only(w_code_judge=1, code_judge=judge)).outcome == pytest.approx(expected)
+    assert judge.asked == [CodeTask("ask", COMPONENT)] * len(verdicts)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdicts", "expected"),
+    [
+        (Outcome(Status.OK, COMPONENT, screenshot=Path("p.png")), [Verdict(7.0)], 0.7),
+        (Outcome(Status.OK, COMPONENT), [], 0.0),
+        (Outcome(Status.BLANK, COMPONENT, screenshot=Path("p.png")), [], 0.0),
+        (Outcome(Status.RUNTIME_ERROR, COMPONENT), [], 0.0),
+        (Outcome(Status.COMPILE_ERROR, COMPONENT), [], -0.3),
+        (Outcome(Status.NO_CODE), [], -0.3),
+    ],
+)
+def test_a_screenshot_judge_is_asked_about_pages_alone(
+    outcome: Outcome, verdicts: list[Verdict], expected: float
+) -> None:
+    judge = StubJudge(*verdicts)
+    assert score(outcome, **only(w_screenshot_judge=1, screenshot_judge=judge)).outcome == pytest.approx(expected)
+    assert len(judge.asked) == len(verdicts)
+
+
+def test_a_page_by_rules_counts_where_there_is_one() -> None:
+    seen = Outcome(Status.OK, COMPONENT, page=PageScore(0.5, {}))
+    assert score(seen, **only(w_page=0.4)).outcome == pytest.approx(0.2)
+    assert score(Outcome(Status.RUNTIME_ERROR, COMPONENT), **only(w_page=0.4)).outcome == 0
+
+
+def test_a_score_that_could_not_be_had_leaves_the_rollout_unscored_or_counts_as_zero_by_choice() -> None:
+    outcome, judge = Outcome(Status.OK, COMPONENT), StubJudge(Verdict(None, reason="the server is down"))
+    assert score(outcome, w_code_judge=1, code_judge=judge) is None
+    assert score(outcome, **only(w_code_judge=1, code_judge=judge, missing_judge="zero")).outcome == 0
+    assert score(outcome, **only(code_judge_lines=1, code_judge=judge)) is not None, "lines alone are no score"
+
+
+def test_weights_without_a_judge_and_judges_without_weight() -> None:
+    with pytest.raises(ValueError, match="w_code_judge and code_judge_lines need a code_judge"):
+        CompilerReward(StubSandbox(), w_code_judge=1)
+    judge = StubJudge()
+    assert score(Outcome(Status.OK, COMPONENT), code_judge=judge, screenshot_judge=judge) is not None
+    assert judge.asked == []
