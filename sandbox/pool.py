@@ -2,50 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
 import queue
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import aclosing, closing
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from sandbox import setup
 from sandbox.compile import Compiled, NodeCompiler, Source, refusal
+from sandbox.engine import Done, Item, Pool, Run
 from sandbox.errors import SetupError
 from sandbox.extract import extract
 from sandbox.fallback import PyCompiler
 from sandbox.limits import MEMORY, RECYCLE_AFTER
 from sandbox.outcome import Diagnostic, Outcome, Status
 from sandbox.processes import GoneError
-from sandbox.remembered import Remembered
 from sandbox.render_process import Rendered, RenderProcess
-from sandbox.requirements import check_grammar
+
+__all__ = ["Item", "Sandbox", "is_workers", "open_sandbox"]
 
 _CHUNK = 16  # compiled together; while they are rendered the next ones are compiled, and no more
 _CHUNK_ALONE = 128  # where nothing is rendered
-
-
-@dataclass(frozen=True)
-class Item:
-    """One thing to judge: a chat reply, or a component's code (`language` "jsx" or "tsx"; None tries both)."""
-
-    text: str
-    kind: Literal["reply", "code"] = "reply"
-    language: str | None = None
-    requirements: tuple[Mapping[str, Any], ...] = ()
-
-    @property
-    def key(self) -> str:
-        """Equal for equal items."""
-        fields = json.dumps([self.kind, self.language, self.requirements, self.text], sort_keys=True)
-        return hashlib.sha256(fields.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -58,20 +38,7 @@ class _Task:
     compiled: Compiled
 
 
-class _Run:
-    """One call of `run` or `stream`; its end, which any thread may ask for, is also that of what it renders."""
-
-    def __init__(self) -> None:
-        self.ended = threading.Event()
-        self.using: set[RenderProcess] = set()
-
-    def end(self) -> None:
-        self.ended.set()
-        for renderer in list(self.using):
-            renderer.stop()
-
-
-class Sandbox:
+class Sandbox(Pool):
     """Compiles and renders components in child processes. A context manager; `close` ends every process.
 
     `workers` is the number of browsers side by side. `timeout_s` is what one component may take to be mounted, looked
@@ -95,6 +62,7 @@ class Sandbox:
         memory: int = MEMORY,
         recycle_after: int = RECYCLE_AFTER,
     ) -> None:
+        super().__init__()
         self._workers = workers
         self._render = render
         self._timeout_s = timeout_s
@@ -102,133 +70,34 @@ class Sandbox:
         self._page = page
         self._memory = memory
         self._recycle_after = recycle_after
-        self._remembered = Remembered()
         self._compiler: NodeCompiler | PyCompiler | None = None
         self._compiling = threading.Lock()
         self._slots: queue.SimpleQueue[RenderProcess | None] = queue.SimpleQueue()  # one a worker, unless it is used
         for _ in range(workers):
             self._slots.put(None)
-        self._runs: set[_Run] = set()
         self._closing = threading.Lock()
         if screenshots is not None:
             screenshots.mkdir(parents=True, exist_ok=True)
 
-    def run(self, items: Sequence[Item], *, on_done: Callable[[int, Outcome], None] | None = None) -> list[Outcome]:
-        """Judge `items`; the outcomes are in their order.
+    def _open(self) -> Run:
+        return _LocalRun(self, self._workers, render=self._render)
 
-        `on_done(index, outcome)` is called in this thread as each is finished. Equal items are judged once. An
-        exception (Ctrl-C, or one of `on_done`) ends every process before it goes on.
-        """
-        for item in items:
-            _check(item)
-        outcomes: dict[int, Outcome] = {}
-        try:
-            with closing(self._judge(_Run(), items, lambda taken: _CHUNK_ALONE)) as judged:
-                for index, outcome in judged:
-                    outcomes[index] = outcome
-                    if on_done is not None:
-                        on_done(index, outcome)
-        except BaseException:
-            self.close()
-            raise
-        return [outcomes[index] for index in range(len(items))]
-
-    async def stream(self, items: Iterable[Item], *, in_flight: int = 256) -> AsyncGenerator[Outcome, None]:
-        """Judge `items`, however many; yields the outcomes in their order.
-
-        Items are taken one by one, in a thread, and no more than `in_flight` of them before the first one's outcome is
-        asked for. An exception or a cancellation, or closing this generator early, ends the processes in use.
-        """
-        run = _Run()
-        outcomes = self._in_order(run, items, max(in_flight, 1))
-        loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1)
-        try:
-            while (outcome := await loop.run_in_executor(thread, next, outcomes, None)) is not None:
-                yield outcome
-        finally:
-            run.end()
-            await loop.run_in_executor(thread, outcomes.close)
-            thread.shutdown()
-
-    async def arun(
-        self, items: Iterable[Item], *, on_done: Callable[[int, Outcome], None] | None = None
-    ) -> list[Outcome]:
-        """`run`, for a caller that has an event loop; `on_done` is called in it, in the items' order."""
-        outcomes: list[Outcome] = []
-        async with aclosing(self.stream(items)) as stream:
-            async for outcome in stream:
-                if on_done is not None:
-                    on_done(len(outcomes), outcome)
-                outcomes.append(outcome)
-        return outcomes
-
-    def _in_order(self, run: _Run, items: Iterable[Item], in_flight: int) -> Generator[Outcome, None, None]:
-        ready: dict[int, Outcome] = {}
-        given = 0
-        with closing(self._judge(run, items, lambda taken: in_flight - (taken - given))) as judged:
-            for index, outcome in judged:
-                ready[index] = outcome
-                while given in ready:
-                    given += 1  # before it is given: while it is looked at, the next one may be taken
-                    yield ready.pop(given - 1)
-
-    def _judge(
-        self, run: _Run, items: Iterable[Item], room: Callable[[int], int]
-    ) -> Generator[tuple[int, Outcome], None, None]:
-        """Indices and outcomes as they come: compiled here, rendered in threads that only wait for render processes.
-
-        `room(taken)` is how many further items may be taken when `taken` of them have been: more than 0 when nothing is
-        being judged.
-        """
-        source, more, taken = enumerate(items), True, 0
-        asked: dict[str, list[int]] = {}  # by key, the indices of what is being judged
-        running: dict[Future[Rendered], _Task] = {}
-        threads = ThreadPoolExecutor(self._workers)
-        self._runs.add(run)
-        try:
-            while more or running:
-                chunk = _CHUNK if self._render else _CHUNK_ALONE
-                many = min(chunk, room(taken)) if more and len(running) <= chunk + self._workers else 0
-                batch = list(islice(source, many))
-                more, taken = more and len(batch) == many, taken + len(batch)
-                fresh: list[tuple[str, Item]] = []
-                for index, item in batch:
-                    _check(item)
-                    if (key := item.key) in asked:
-                        asked[key].append(index)
-                    elif (outcome := self._remembered.get(key)) is not None:
-                        yield index, outcome
-                    else:
-                        asked[key] = [index]
-                        fresh.append((key, item))
-                done: list[tuple[_Task, Outcome, bool]] = []
-                for task in self._compile(fresh):
-                    if task.outcome.status is Status.OK and self._render:
-                        running[threads.submit(self._rendered, run, task)] = task
-                    else:
-                        done.append((task, task.outcome, True))
-                done += self._finished(running, 0 if done or (many and more) else None)
-                for task, outcome, certain in done:
-                    if certain:
-                        self._remembered.put(task.key, outcome)
-                    for index in asked.pop(task.key):
-                        yield index, outcome
-        except GoneError as error:
-            raise RuntimeError("the sandbox was closed while it was at work") from error
-        finally:
-            run.end()
-            threads.shutdown(cancel_futures=True)
-            self._runs.discard(run)
-
-    def _finished(
-        self, running: dict[Future[Rendered], _Task], timeout_s: float | None
-    ) -> list[tuple[_Task, Outcome, bool]]:
-        """Tasks, their outcomes, and whether another time they would end in the same way."""
-        done, _ = wait(running, timeout_s, return_when=FIRST_COMPLETED)
-        finished = [(running.pop(future), future.result()) for future in done]
-        return [(task, self._with_page(task, rendered), not rendered.stalled) for task, rendered in finished]
+    def close(self) -> None:
+        """End every child process, and whatever runs. The sandbox can be used again: it starts new ones."""
+        with self._closing:
+            for run in list(self._runs):
+                run.end()
+            for renderer in [self._slots.get() for _ in range(self._workers)]:
+                if renderer is not None:
+                    renderer.close()
+                self._slots.put(None)
+            with self._compiling:
+                if self._compiler is not None:
+                    self._compiler.close()
+                self._compiler = None
 
     def _compile(self, items: Sequence[tuple[str, Item]]) -> list[_Task]:
+        """Extract and compile; the tasks are in the items' order."""
         tasks: list[_Task] = []
         sources: dict[int, Source] = {}
         for key, item in items:
@@ -266,7 +135,8 @@ class Sandbox:
                 self._compiler = PyCompiler(timeout_s=self._timeout_s)
         return self._compiler
 
-    def _rendered(self, run: _Run, task: _Task) -> Rendered:
+    def _rendered(self, run: _LocalRun, task: _Task) -> Rendered:
+        """Render in the next worker that is free. Raises GoneError where the run is ended."""
         renderer = self._slots.get()
         try:
             if renderer is None:
@@ -295,6 +165,7 @@ class Sandbox:
         )
 
     def _with_page(self, task: _Task, rendered: Rendered) -> Outcome:
+        """What is known of a task when its page is, too."""
         source = Source(task.outcome.code, task.compiled.language)
         severity: Literal["error", "warning"] = "warning" if rendered.status is Status.OK else "error"
         found = []
@@ -315,30 +186,73 @@ class Sandbox:
             page_reason=rendered.page_reason,
         )
 
+
+class _LocalRun(Run):
+    """Compiles in the thread that goes through it, and renders in threads that only wait for render processes."""
+
+    def __init__(self, sandbox: Sandbox, workers: int, *, render: bool) -> None:
+        self.ended = threading.Event()
+        self.using: set[RenderProcess] = set()
+        self._sandbox = sandbox
+        self._workers = workers
+        self._render = render
+        self._threads = ThreadPoolExecutor(workers)
+        self._running: dict[Future[Rendered], _Task] = {}
+
+    @property
+    def pending(self) -> int:
+        return len(self._running)
+
+    def room(self) -> int:
+        if not self._render:
+            return _CHUNK_ALONE
+        return _CHUNK if self.pending <= _CHUNK + self._workers else 0
+
+    def begin(self, items: Sequence[tuple[str, Item]]) -> list[Done]:
+        done = []
+        for task in self._sandbox._compile(items):
+            if task.outcome.status is Status.OK and self._render:
+                self._running[self._threads.submit(self._sandbox._rendered, self, task)] = task
+            else:
+                done.append(Done(task.key, task.outcome))
+        return done
+
+    def finished(self, *, wait: bool) -> list[Done]:
+        futures, _ = wait_for(self._running, None if wait else 0, return_when=FIRST_COMPLETED)
+        try:
+            pairs = [(self._running.pop(future), future.result()) for future in futures]
+        except GoneError as error:
+            raise RuntimeError("the sandbox was closed while it was at work") from error
+        return [Done(task.key, self._sandbox._with_page(task, page), not page.stalled) for task, page in pairs]
+
+    def end(self) -> None:
+        self.ended.set()
+        for renderer in list(self.using):
+            renderer.stop()
+
     def close(self) -> None:
-        """End every child process, and whatever runs. The sandbox can be used again: it starts new ones."""
-        with self._closing:
-            for run in list(self._runs):
-                run.end()
-            for renderer in [self._slots.get() for _ in range(self._workers)]:
-                if renderer is not None:
-                    renderer.close()
-                self._slots.put(None)
-            with self._compiling:
-                if self._compiler is not None:
-                    self._compiler.close()
-                self._compiler = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
+        self._threads.shutdown(cancel_futures=True)
 
 
-def _check(item: Item) -> None:
-    for requirement in item.requirements:
-        check_grammar(requirement)
+def is_workers(text: int | str) -> bool:
+    """Whether `open_sandbox` would take this: a number from 1, "ray" or "ray://host:port"."""
+    text = str(text).strip()
+    return text == "ray" or text.startswith(("ray://", "ray?")) or (text.isdecimal() and int(text) >= 1)
+
+
+def open_sandbox(workers: int | str = 1, **settings: Any) -> Pool:
+    """A `Sandbox` for a number (also as a string), a `RaySandbox` for "ray" or "ray://host:port".
+
+    `settings` are those of `Sandbox`. Raises SetupError for anything else, and where there is no such cluster.
+    """
+    text = str(workers).strip()
+    if not is_workers(text):
+        raise SetupError(f'workers are a number from 1, "ray" or "ray://host:port", not {text!r}')
+    if text.isdecimal():
+        return Sandbox(workers=int(text), **settings)
+    from sandbox.ray_pool import RaySandbox  # Ray is an extra, and takes a second to import
+
+    return RaySandbox(text, **settings)
 
 
 _LANGUAGES = {
