@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import yaml
 from safetensors.torch import load_file
 from tiny import save_tiny_model
 
+from bot_grpo.algorithms import ALGORITHMS
 from bot_grpo.cli import main
 from bot_grpo.cli.train import RECIPES, parse, read_config
 from bot_grpo.rundir import RunDir
@@ -205,3 +207,16 @@ def test_a_file_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
     assert {r.prompt for r in [*train_rows, *held_out]} <= {row["ask"] for row in asked}
     assert all(r.requirements for r in train_rows)
     assert len(held_out) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_trains_from_the_command_line(name: str, tiny: Path, tmp_path: Path) -> None:
+    """Two updates of a batch, so that the ratio is not 1 in the second one."""
+    more = ["--algorithm", name, "--num_iterations", "2", "--max_steps", "2", "--eval_strategy", "no"]
+    assert train(tiny, tmp_path / name, *more, "--eval_on_start", "false", "--save_strategy", "no") == 0
+    steps = [r for r in RunDir(tmp_path / name).read_metrics() if "loss" in r]
+    assert [r["step"] for r in steps] == [1, 2]
+    assert all(math.isfinite(r["loss"]) and math.isfinite(r["grad_norm"]) for r in steps)
+    assert yaml.safe_load((tmp_path / name / "config.yaml").read_text())["algorithm"] == name
