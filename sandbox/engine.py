@@ -108,6 +108,10 @@ class Pool(ABC):
             raise
         return [outcomes[index] for index in range(len(items))]
 
+    def knows(self, item: Item) -> bool:
+        """Whether an equal item was judged, and would cost nothing."""
+        return self._remembered.get(item.key) is not None
+
     async def stream(self, items: Iterable[Item], *, in_flight: int = 256) -> AsyncGenerator[Outcome, None]:
         """Judge `items`, however many; yields the outcomes in their order.
 
