@@ -8,6 +8,7 @@ by a Bradley-Terry model.
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,15 +99,23 @@ class WinRate:
 
 
 def without_a_call(pair: Pair) -> Decided | None:
-    """A pair that needs no judge: a page that cannot be judged loses to one that can, two of them tie."""
-    for name, shot in (("A", pair.a), ("B", pair.b)):
-        if shot.unknown:
-            return Decided(None, f"{name}: {shot.why}")
-    if pair.a.valid and pair.b.valid:
-        return None
-    if not pair.a.valid and not pair.b.valid:
-        return Decided(0.5, f"neither page can be judged (A: {pair.a.why}; B: {pair.b.why})")
-    return Decided(1.0, f"B: {pair.b.why}") if pair.a.valid else Decided(0.0, f"A: {pair.a.why}")
+    """A pair that needs no judge: a page that cannot be judged loses to one that can, two of them tie, and so do two
+    screenshots that are the same, byte by byte."""
+    a, b = pair.a, pair.b
+    if a.unknown or b.unknown:
+        return Decided(None, a.why if a.unknown else b.why)
+    if a.path is not None and b.path is not None:
+        return Decided(0.5, "the screenshots are the same") if _same(a.path, b.path) else None
+    if a.path is None and b.path is None:
+        return Decided(0.5, f"neither page can be judged: {a.why}; {b.why}")
+    return Decided(0.0 if a.path is None else 1.0, f"against a page that cannot be judged: {a.why or b.why}")
+
+
+def _same(a: Path, b: Path) -> bool:
+    try:
+        return a == b or filecmp.cmp(a, b, shallow=False)
+    except OSError:
+        return False
 
 
 def questions(pair: Pair) -> list[PairTask]:

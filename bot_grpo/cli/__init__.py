@@ -14,6 +14,7 @@ VERBS = {
     "train": "train a model on a task with token-level rewards",
     "report": "write report.html for a run",
     "sandbox": "compile and render React components, one verdict a line",
+    "judge": "compare runs by their pages: win rates and rankings, by a model or by rules",
     "algorithms": "list the algorithms: equation, defaults, source, departures",
     "env": "print versions and what works on this machine",
 }

@@ -79,13 +79,14 @@ def test_a_page_that_cannot_be_judged_loses_without_a_call(server: JudgeServer, 
     good, bad = pairs(tmp_path)[0].a, Shot(None, "compile_error")
     lost = Shot(None, "its picture is gone", unknown=True)
     given = [Pair("p", good, bad), Pair("p", bad, good), Pair("p", bad, bad), Pair("p", good, lost)]
+    given += [Pair("p", good, Shot(picture(tmp_path / "copy.png", GREEN)))]
     results = compare(given, server.judge())
-    assert [result.score for result in results] == [1.0, 0.0, 0.5, None]
-    assert results[0].reason == "B: compile_error"
-    assert results[3].reason == "B: its picture is gone"
+    assert [result.score for result in results] == [1.0, 0.0, 0.5, None, 0.5]
+    assert results[0].reason == "against a page that cannot be judged: compile_error"
+    assert results[3].reason == "its picture is gone"
     assert server.calls == 0
     found = rates(results, given)
-    assert (found.wins, found.ties, found.losses, found.unscored, found.flips, found.swaps) == (1, 1, 1, 1, None, 0)
+    assert (found.wins, found.ties, found.losses, found.unscored, found.flips, found.swaps) == (1, 2, 1, 1, None, 0)
 
 
 def test_a_second_comparison_asks_nothing_and_other_rounds_are_other_answers(
