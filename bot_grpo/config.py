@@ -12,6 +12,7 @@ from trl import GRPOConfig
 
 from bot_grpo.algorithms import Algorithm, get_algorithm
 from bot_grpo.errors import UserError
+from sandbox.pool import is_workers
 
 _TRL_DEFAULTS = {f.name: f.default for f in dataclasses.fields(GRPOConfig)}
 _ALGORITHMS_BUSINESS = {
@@ -107,7 +108,10 @@ class BoTGRPOConfig(GRPOConfig):
     cold_start_batch_size: int = field(default=8, metadata={"help": "Reference answers a supervised step."})
     cold_start_learning_rate: float = field(default=3e-4, metadata={"help": "Learning rate of the supervised steps."})
     eval_prompts: int = field(default=48, metadata={"help": "Held-out prompts an evaluation; 0 for none."})
-    sandbox_workers: int = field(default=1, metadata={"help": "Browsers that render at the same time."})
+    sandbox_workers: str = field(
+        default="1",
+        metadata={"help": "Browsers that render at the same time: a number, or ray or ray://host:port for a cluster."},
+    )
     sandbox_timeout: float = field(default=5.0, metadata={"help": "Seconds that one component may take."})
     fast_sampling: bool = field(
         default=True,
@@ -122,6 +126,7 @@ class BoTGRPOConfig(GRPOConfig):
             if getattr(self, name) is None:
                 setattr(self, name, {})
         self.columns = _columns(self.columns)
+        self.sandbox_workers = str(self.sandbox_workers)  # a number in YAML
         if not torch.accelerator.is_available():
             self.use_cpu = True  # or transformers asks for it in words about bf16
         super().__post_init__()
@@ -161,7 +166,7 @@ class BoTGRPOConfig(GRPOConfig):
                 0 <= self.overlong_cache <= (self.max_completion_length or 0),
                 f"between 0 and max_completion_length ({self.max_completion_length})",
             ),
-            "sandbox_workers": (self.sandbox_workers >= 1, "1 or more"),
+            "sandbox_workers": (is_workers(self.sandbox_workers), "1 or more, ray, or ray://host:port"),
             "sandbox_timeout": (self.sandbox_timeout > 0, "a number of seconds above 0"),
             "eval_prompts": (self.eval_prompts >= 0, "0 or more"),
             "cold_start_steps": (self.cold_start_steps >= 0, "0 or more"),

@@ -22,7 +22,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.progress import RunLog, StopOnInterrupt
 from bot_grpo.rundir import RunDir
 from bot_grpo.trainer import BoTGRPOTrainer
-from sandbox.pool import Sandbox
+from sandbox.pool import open_sandbox
 from tasks.react import ReactRow, load_react
 
 Messages = list[dict[str, str]]
@@ -56,8 +56,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     started = time.time()
     log, stop = RunLog(run, console=console), StopOnInterrupt()
     with (
-        Sandbox(
-            workers=args.sandbox_workers,
+        open_sandbox(
+            args.sandbox_workers,
             timeout_s=args.sandbox_timeout,
             screenshots=run.screenshots,
             **react_reward.sandbox_settings(settings),

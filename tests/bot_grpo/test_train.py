@@ -126,6 +126,7 @@ BAD = [
     (["--num_generations", "3"], "gradient_accumulation_steps"),
     (["--algorithm_settings", "{bogus"], "JSON"),
     (["--sandbox_workers", "0"], "sandbox_workers must be 1 or more"),
+    (["--sandbox_workers", "rya"], "sandbox_workers must be 1 or more, ray, or ray://host:port"),
     (["--sandbox_timeout", "0"], "sandbox_timeout"),
     (["--eval_prompts", "-1"], "eval_prompts"),
     (["--model_dtype", "float8"], "model_dtype"),
