@@ -117,6 +117,10 @@ class BoTGRPOConfig(GRPOConfig):
         default=True,
         metadata={"help": "Sample with the adapter folded in and groups sharing their prompt (no vLLM)."},
     )
+    stop_on_alarm: bool = field(
+        default=False,
+        metadata={"help": "End the run, with a checkpoint, at the first alarm (bot_grpo/README.md lists them)."},
+    )
     resume: str | None = field(
         default=None, metadata={"help": "Go on with the run in output_dir ('auto') or from this checkpoint."}
     )

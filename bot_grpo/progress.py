@@ -13,18 +13,19 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from transformers import TrainerCallback
 
+from bot_grpo.alarms import Alarms
 from bot_grpo.rundir import RunDir
 
 if TYPE_CHECKING:
     from bot_grpo.trainer import BoTGRPOTrainer
 
-HOPELESS_STEPS = 3  # that many steps in a row with nothing to learn from, and the person is told
-
 
 class RunLog(TrainerCallback):
-    """Writes a line of metrics a step, shows progress, and warns when nothing can be learned."""
+    """Writes a line of metrics a step, shows progress, and sounds alarms (`alarms.py`), to stop there if asked to."""
 
-    def __init__(self, run: RunDir, *, console: Console | None = None) -> None:
+    def __init__(
+        self, run: RunDir, *, console: Console | None = None, w_g: float = 1.0, stop_on_alarm: bool = False
+    ) -> None:
         self.run = run
         self.trainer: BoTGRPOTrainer | None = None
         self.console = console or Console(stderr=False, highlight=False)
@@ -32,7 +33,9 @@ class RunLog(TrainerCallback):
         self._task: Any = None
         self._started = 0.0
         self._step_seconds = 0.0
-        self._hopeless: dict[str, int] = {"flat": 0, "cut": 0}
+        self._alarms = Alarms(w_g)
+        self._stop_on_alarm = stop_on_alarm
+        self.stopped_by = ""  # names of the alarms that ended the run
         self.last_eval: dict[str, float] = {}
 
     # -- the Trainer's events -------------------------------------------------------------------------------------
@@ -69,7 +72,7 @@ class RunLog(TrainerCallback):
         if any(name.startswith("eval_") for name in logs):
             self._evaluated(state.global_step, logs)
         elif "loss" in logs or "grad_norm" in logs:
-            self._stepped(state, logs)
+            self._sound(self._stepped(state, logs), control)
 
     # -- one line each --------------------------------------------------------------------------------------------
 
@@ -81,12 +84,13 @@ class RunLog(TrainerCallback):
         self.run.log({"step": step, **row})
         self._say(f"step {step:>4}  held out: {_summary(row, 'eval/')}")
 
-    def _stepped(self, state: Any, logs: dict[str, Any]) -> None:
+    def _stepped(self, state: Any, logs: dict[str, Any]) -> dict[str, Any]:
         seconds = {f"seconds/{k}": v for k, v in self.trainer.take_timers().items()} if self.trainer else {}
         seconds["seconds/update"] = max(0.0, self._step_seconds - sum(seconds.values()))
         seconds["seconds/step"] = self._step_seconds
         row = {name: _number(value) for name, value in logs.items()} | {k: round(v, 3) for k, v in seconds.items()}
-        self.run.log({"step": state.global_step, **row})
+        row = {"step": state.global_step, **row}
+        self.run.log(row)
         times = " ".join(f"{k} {seconds.get(f'seconds/{k}', 0.0):.1f}s" for k in ("generate", "score", "update"))
         text = f"{_summary(row, '')}  {times}"
         if self._bar is not None:
@@ -94,23 +98,18 @@ class RunLog(TrainerCallback):
         else:
             left = (state.max_steps - state.global_step) * self._step_seconds
             self._say(f"step {state.global_step:>4}/{state.max_steps}  {text}  ETA {_clock(left)}")
-        self._warn(row)
+        return row
 
-    def _warn(self, row: dict[str, Any]) -> None:
-        signs = {
-            "flat": (row.get("algo/zero_variance_groups") or 0.0) >= 1.0,
-            "cut": (row.get("truncated") or 0.0) >= 0.95,
-        }
-        advice = {
-            "flat": "in every group all rewards are equal, so nothing is learned: the task may be too hard or too easy "
-            "for this model; try more cold_start_steps, an easier tier, or a higher temperature",
-            "cut": "nearly every completion is cut off at max_completion_length: raise it, or ask for shorter answers",
-        }
-        for name, bad in signs.items():
-            self._hopeless[name] = self._hopeless[name] + 1 if bad else 0
-            if self._hopeless[name] == HOPELESS_STEPS:
-                self._say(f"warning: for {HOPELESS_STEPS} steps {advice[name]}")
-                self.run.log({"step": row.get("step", 0) or 0, "alarms": [advice[name]]})
+    def _sound(self, row: dict[str, Any], control: Any) -> None:
+        fresh = self._alarms.step(row)
+        for name, text in fresh.items():
+            self._say(f"alarm {name}: {text}")
+        if not fresh:
+            return
+        self.run.log({"step": row["step"], "alarms": [f"{name}: {text}" for name, text in fresh.items()]})
+        if self._stop_on_alarm:
+            self.stopped_by = ", ".join(fresh)
+            control.should_save = control.should_training_stop = True
 
     def _say(self, text: str) -> None:
         (self._bar.console if self._bar is not None else self.console).print(text, soft_wrap=True, markup=False)

@@ -51,9 +51,18 @@ class PolicyStats:
 
 
 def reward_averages(
-    scored: Sequence[Scored], lengths_B: Tensor, outcome_B: Tensor, local_BT: Tensor, accelerator: Any
+    scored: Sequence[Scored],
+    lengths_B: Tensor,
+    outcome_B: Tensor,
+    local_BT: Tensor,
+    accelerator: Any,
+    *,
+    bound: float = float("inf"),
 ) -> dict[str, float]:
-    """Averages over the rollouts of all processes: what the reward model measured, and the parts of the reward."""
+    """Averages over the rollouts of all processes: what the reward model measured, and the parts of the reward.
+
+    `bound` is that of `local_BT`; `reward/saturated` is the share of a rollout's tokens that are at it.
+    """
     values: dict[str, list[float]] = {}
     for one in scored:
         values.setdefault("unscored", []).append(float(one.signal is None))
@@ -64,6 +73,8 @@ def reward_averages(
     values["completion_length"] = lengths_B.tolist()
     values["reward/outcome"] = outcome_B[keep].tolist()
     values["reward/local"] = (local_BT.sum(1) / lengths_B.clamp(min=1))[keep].tolist()
+    at_bound_B = (local_BT.abs() >= 0.999 * bound).sum(1) if bound > 0 else torch.zeros_like(lengths_B)
+    values["reward/saturated"] = (at_bound_B / lengths_B.clamp(min=1))[keep].tolist()
     names = sorted(set(gather_object(list(values))))  # a process whose rollouts are all unscored has fewer
     sums = [[sum(values.get(name, [])), float(len(values.get(name, [])))] for name in names]
     totals = accelerator.reduce(torch.tensor(sums, device=accelerator.device), reduction="sum").tolist()

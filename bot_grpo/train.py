@@ -54,7 +54,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     _announce(args, run, console, len(train_rows), len(eval_rows))
 
     started = time.time()
-    log, stop = RunLog(run, console=console), StopOnInterrupt()
+    log = RunLog(run, console=console, w_g=args.w_g, stop_on_alarm=args.stop_on_alarm)
+    stop = StopOnInterrupt()
     with (
         open_sandbox(
             args.sandbox_workers,
@@ -232,9 +233,10 @@ def _finish(
             **log.last_eval,
         }
     )
-    if stop.asked and steps < wanted:
+    if (stop.asked or log.stopped_by) and steps < wanted:
+        why = f" by {log.stopped_by}" if log.stopped_by else ""
         console.print(
-            f"stopped at step {steps} of {wanted}; go on with: bot-grpo train --config {run.path}/config.yaml "
+            f"stopped{why} at step {steps} of {wanted}; go on with: bot-grpo train --config {run.path}/config.yaml "
             f"--output_dir {run.path} --resume auto",
             soft_wrap=True,
         )

@@ -346,7 +346,8 @@ class BoTGRPOTrainer(GRPOTrainer):
     def _log_rewards(self, batch: ScoredBatch) -> None:
         assert batch.local_rewards_BT is not None
         parts = batch.mask_BT.sum(1), batch.outcome_B, batch.local_rewards_BT
-        for name, value in reward_averages(self.collector.batch, *parts, self.accelerator).items():
+        bound = self.args.w_s * self.collector.model.bound
+        for name, value in reward_averages(self.collector.batch, *parts, self.accelerator, bound=bound).items():
             self._metrics["train" if self.model.training else "eval"][name].append(value)
 
     def _log_refill(self, done: Refilled) -> None:

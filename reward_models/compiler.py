@@ -159,6 +159,7 @@ class CompilerReward:
             metrics={
                 "compile_rate": float(outcome.compiled),
                 "render_rate": float(outcome.status is Status.OK),
+                "blank_rate": float(outcome.status is Status.BLANK),
                 "requirements": outcome.requirements_met,
                 "success": float(outcome.status is Status.OK and outcome.requirements_met == 1.0),
                 **{f"G/{name}": value for name, value in judged.items()},

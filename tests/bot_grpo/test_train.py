@@ -19,6 +19,7 @@ import yaml
 from safetensors.torch import load_file
 from tiny import save_tiny_model
 
+from bot_grpo.alarms import SIGNS
 from bot_grpo.algorithms import ALGORITHMS
 from bot_grpo.cli import main
 from bot_grpo.cli.train import RECIPES, parse, read_config
@@ -221,3 +222,23 @@ def test_every_algorithm_trains_from_the_command_line(name: str, tiny: Path, tmp
     assert [r["step"] for r in steps] == [1, 2]
     assert all(math.isfinite(r["loss"]) and math.isfinite(r["grad_norm"]) for r in steps)
     assert yaml.safe_load((tmp_path / name / "config.yaml").read_text())["algorithm"] == name
+
+
+@pytest.mark.browser
+def test_an_alarm_ends_the_run_with_a_checkpoint_where_that_is_asked_for(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "alarmed"
+    more = "--stop_on_alarm true --max_steps 9 --eval_strategy no --eval_on_start false --save_steps 100".split()  # noqa: SIM905
+    assert train(tiny, out, *more) == 1  # a random model never ends an answer
+    steps = json.loads((out / "summary.json").read_text())["steps"]
+    assert 3 <= steps < 9
+    assert (out / "checkpoints" / f"checkpoint-{steps}" / "trainer_state.json").exists()
+    alarms = [row for row in RunDir(out).read_metrics() if "alarms" in row]
+    assert alarms[-1]["step"] == steps
+    said = capsys.readouterr().out
+    name = alarms[-1]["alarms"][0].split(":")[0]
+    assert name in SIGNS
+    assert f"alarm {name}:" in said
+    assert f"stopped by {name}" in said
+    assert "--resume auto" in said

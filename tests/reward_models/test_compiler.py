@@ -115,8 +115,8 @@ def test_score_hands_requirements_to_the_sandbox_and_reports_rates() -> None:
     assert good is not None
     assert bad is not None
     assert (good.outcome, bad.outcome) == (1.0, 0.0)
-    assert good.metrics == {"compile_rate": 1, "render_rate": 1, "requirements": 1, "success": 1}
-    assert bad.metrics == {"compile_rate": 0, "render_rate": 0, "requirements": 0, "success": 0}
+    assert good.metrics == {"compile_rate": 1, "render_rate": 1, "blank_rate": 0, "requirements": 1, "success": 1}
+    assert bad.metrics == {"compile_rate": 0, "render_rate": 0, "blank_rate": 0, "requirements": 0, "success": 0}
 
 
 def test_a_local_penalty_never_outweighs_the_outcome_by_default() -> None:
