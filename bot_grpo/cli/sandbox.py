@@ -1,4 +1,4 @@
-"""`bot-grpo sandbox`: compile (and render) components, and print how each one ended."""
+"""`bot-grpo sandbox`: compile (and render, and judge) components, and print how each one ended."""
 
 from __future__ import annotations
 
@@ -7,139 +7,270 @@ import dataclasses
 import json
 import os
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.sandbox_inputs import Entry, read_entries
 from bot_grpo.errors import UserError
+from bot_grpo.gallery import Exhibit, write_gallery
+from bot_grpo.pages import check_name
 from sandbox.outcome import Outcome
-from sandbox.pool import Item, Sandbox
+from sandbox.pool import is_workers, open_sandbox
+from sandbox.setup import GET_NODE, NODE_MIN, node
 
-KINDS = {".jsx", ".tsx", ".js", ".ts", ".md", ".txt", ".html"}
-_CODE = {".jsx": "jsx", ".tsx": "tsx"}
-_READ_LIMIT = 16 << 20  # bytes; longer than any reply
+if TYPE_CHECKING:
+    from sandbox.judge import Judge, Verdict  # imported where it is used: it takes a second
 
 _EPILOG = """\
-A .jsx or .tsx file is a component's code; any other file, and standard input (-), is a chat reply with a component in
-it. A directory stands for its files of these kinds, in order of name.
+A .jsx or .tsx file is a component's code; a .jsonl or .parquet file holds a chat reply a row (`completion`, and if you
+like `id`, `prompt` and `requirements`), as the rollouts of a run do; any other file, and standard input (-), is a chat
+reply with a component in it. A directory stands for its files of these kinds, in order of name.
 Exit code: 0 when every input got a verdict, whatever the verdicts are; 2 for bad input.
 
-example:
+examples:
   bot-grpo sandbox --render --screenshots shots/ reply.md Counter.tsx
+  bot-grpo sandbox replies/ --lint --judge page --html gallery.html
+  bot-grpo sandbox runs/NAME/rollouts/*.parquet --judge screenshot --judge-model M --base-url http://localhost:8000/v1
 """
+_MODELS = ("code", "screenshot")
 
 
 def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
-    if not 0 < args.timeout <= 3600:
-        raise UserError(f"--timeout is a number of seconds above 0, at most 3600, not {args.timeout:g}")
-    if args.workers < 1:
-        raise UserError(f"--workers is at least 1, not {args.workers}")
-    render = args.render or (args.render is None and args.screenshots is not None)
-    if args.screenshots is not None and not render:
-        raise UserError("--screenshots needs rendering; leave out --no-render")
-    inputs = [each for name in args.inputs for each in _expanded(name)]
-    items = [_item(name) for name in inputs]
-    if render and os.geteuid() == 0:
-        print("bot-grpo sandbox: running as root, so Chromium runs without its own sandbox", file=sys.stderr)
-    outcomes = _judge(args, inputs, items, render)
-    counts = Counter(outcome.status.value for outcome in outcomes)
-    said = ", ".join(f"{n} {status}" for status, n in counts.most_common())
-    where = f"; screenshots in {args.screenshots}" if args.screenshots is not None else ""
-    print(f"{len(outcomes)} judged: {said}{where}", file=sys.stderr)
+    _settle(args)
+    entries = read_entries(args.inputs, args.prompt)
+    judge = _judge(args)
+    with ExitStack() as stack:
+        if args.render and args.screenshots is None and (args.html is not None or "screenshot" in args.judge):
+            args.screenshots = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bot-grpo-shots-")))
+            kept = False
+        else:
+            kept = args.screenshots is not None
+        show = _in_order(lambda e: print(_json(e, kept) if args.json else _line(e, kept), flush=True))
+        if judge is None:
+            exhibits = _run(args, entries, show)
+        else:
+            exhibits = _run(args, entries, None)
+            exhibits = _ask(judge, args, exhibits, show)
+        said = _said(exhibits, args.screenshots if kept else None)
+        if args.html is not None:
+            gallery = write_gallery(exhibits, args.html, title=_title(args.inputs))
+            said += f"; wrote {gallery.path} ({gallery.size / 1e6:.1f} MB)"
+    print(said, file=sys.stderr)
+    if judge is not None:
+        used = judge.usage
+        print(f"{used.calls} requests, {used.tokens} tokens, {used.cached} answers known before", file=sys.stderr)
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="bot-grpo sandbox",
-        description="Compile React components, render them if asked to, and print one verdict a line, in input order.",
+        description="Compile React components, render and judge them if asked to, and print one verdict a line, in "
+        "input order.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("inputs", nargs="+", metavar="FILE|DIR|-", help="files, directories, or - for standard input")
-    parser.add_argument("--render", action=argparse.BooleanOptionalAction, help="also mount each one in Chromium")
-    parser.add_argument("--screenshots", type=Path, metavar="DIR", help="keep the screenshots here (implies --render)")
-    parser.add_argument("--json", action="store_true", help="print JSON objects instead of text")
-    parser.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds for a component (default 5)")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="browsers side by side (default 1)")
+    add = parser.add_argument
+    add("inputs", nargs="+", metavar="FILE|DIR|-", help="files, directories, or - for standard input")
+    add("--render", action=argparse.BooleanOptionalAction, help="also mount each one in Chromium")
+    add("--screenshots", type=Path, metavar="DIR", help="keep the screenshots here (implies --render)")
+    add("--lint", action="store_true", help="add ESLint's findings to the diagnostics")
+    add("--html", type=Path, metavar="FILE", help="write a gallery to go through (renders, unless --no-render)")
+    add("--json", action="store_true", help="print JSON objects instead of text")
+    add("--timeout", type=float, default=5.0, metavar="S", help="seconds for a component (default 5)")
+    add("--workers", default="1", metavar="N", help="browsers side by side (default 1), or ray, or ray://HOST:PORT")
+    more = parser.add_argument_group("judges (page and screenshot imply --render)")
+    add = more.add_argument
+    add(
+        "--judge",
+        action="append",
+        default=[],
+        choices=["page", *_MODELS],
+        help="page: fixed rules on the rendered page; code, screenshot: a model's score of 10; can be repeated",
+    )
+    add("--judge-model", metavar="M", help="the model of code and screenshot, as its server names it")
+    add("--base-url", metavar="U", help="its OpenAI-compatible address (default: $OPENAI_BASE_URL, else OpenAI's)")
+    add("--prompt", default="", metavar="TEXT", help="the request that was answered, for what has no prompt of its own")
     return parser
 
 
-def _expanded(name: str) -> list[str]:
-    path = Path(name)
-    if name == "-" or (path.exists() and not path.is_dir()):
-        return [name]
-    if not path.exists():
-        raise UserError(f"there is no file or directory {name!r}")
-    found = sorted(str(p) for p in path.iterdir() if p.suffix in KINDS and p.is_file())
-    if not found:
-        raise UserError(f"{name!r} holds no file of these kinds: {' '.join(sorted(KINDS))}")
-    return found
+def _settle(args: argparse.Namespace) -> None:
+    """Check the options against each other, and set `render` to what they mean."""
+    if not 0 < args.timeout <= 3600:
+        raise UserError(f"--timeout is a number of seconds above 0, at most 3600, not {args.timeout:g}")
+    if not is_workers(args.workers):
+        raise UserError(f"--workers is at least 1, or ray, or ray://HOST:PORT, not {args.workers}")
+    wanting = ["--screenshots"] * (args.screenshots is not None)
+    wanting += [f"--judge {kind}" for kind in ("page", "screenshot") if kind in args.judge]
+    if args.render is False and wanting:
+        raise UserError(f"{wanting[0]} needs rendering; leave out --no-render")
+    if args.render is None:
+        args.render = bool(wanting) or args.html is not None
+    if args.html is not None:
+        check_name(args.html)
+        if args.html.is_dir() or not os.access(args.html.absolute().parent, os.W_OK):
+            raise UserError(f"cannot write {args.html}; is its directory there?")
 
 
-def _item(name: str) -> Item:
+def _judge(args: argparse.Namespace) -> Judge | None:
+    """The model that is to be asked, if any."""
+    asked = [kind for kind in _MODELS if kind in args.judge]
+    if not asked:
+        return None
+    if args.judge_model is None:
+        raise UserError(f"--judge {asked[0]} needs --judge-model M (and --base-url U for a server of your own)")
+    from sandbox.judge import Judge, JudgeSettings
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bot-grpo" / "judge"
     try:
-        if name == "-":
-            data = sys.stdin.buffer.read(_READ_LIMIT + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(_READ_LIMIT + 1)
-    except OSError as error:
-        raise UserError(f"cannot read {name!r}: {error.strerror}") from error
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    language = _CODE.get(Path(name).suffix)
-    if language or len(data) > _READ_LIMIT:  # what is too long to be a reply is refused as code
-        return Item(text, "code", language)
-    return Item(text)
+        return Judge(JudgeSettings(args.judge_model, base_url=args.base_url, cache=cache))
+    except ValueError as error:
+        raise UserError(str(error).removeprefix("judge: ")) from error
 
 
-def _judge(args: argparse.Namespace, inputs: list[str], items: list[Item], render: bool) -> list[Outcome]:
-    ready: dict[int, Outcome] = {}
-    printed = 0
+def _in_order(show: Callable[[Exhibit], None]) -> Callable[[int, Exhibit], None]:
+    """Take results as they come, and show them in the order of their numbers."""
+    ready: dict[int, Exhibit] = {}
+    shown = 0
+
+    def take(index: int, exhibit: Exhibit) -> None:
+        nonlocal shown
+        ready[index] = exhibit
+        while shown in ready:
+            show(ready.pop(shown))
+            shown += 1
+
+    return take
+
+
+def _run(
+    args: argparse.Namespace, entries: Sequence[Entry], show: Callable[[int, Exhibit], None] | None
+) -> list[Exhibit]:
+    """What the sandbox says; each one is shown when it is there."""
+    here = args.workers.strip().isdecimal()  # and not on a cluster
+    if not args.render and here and node() is None:
+        print(
+            "bot-grpo sandbox: there is no Node, so esbuild-py compiles (JSX only, without places of errors); "
+            f"for more, get Node {NODE_MIN} or newer: {GET_NODE}",
+            file=sys.stderr,
+        )
+    root = args.render and here and os.geteuid() == 0
+
+    def exhibit(index: int, outcome: Outcome) -> Exhibit:
+        entry = entries[index]
+        return Exhibit(entry.name, outcome, entry.prompt, entry.item.requirements)
 
     def on_done(index: int, outcome: Outcome) -> None:
-        nonlocal printed
-        ready[index] = outcome
-        while printed in ready:
-            each = ready.pop(printed)
-            print(_json(inputs[printed], each) if args.json else _line(inputs[printed], each), flush=True)
-            printed += 1
+        nonlocal root
+        if root and outcome.render_ms is not None:  # not before a browser really ran
+            print("bot-grpo sandbox: running as root, so Chromium runs without its own sandbox", file=sys.stderr)
+            root = False
+        if show is not None:
+            show(index, exhibit(index, outcome))
 
     try:
-        sandbox = Sandbox(
-            workers=args.workers,
-            render=render,
+        sandbox = open_sandbox(
+            args.workers,
+            render=args.render,
             timeout_s=args.timeout,
-            screenshots=args.screenshots if render else None,
+            screenshots=args.screenshots if args.render else None,
+            page="page" in args.judge,
+            **({"lint": True} if args.lint else {}),
         )
     except OSError as error:
         raise UserError(f"cannot write to {str(args.screenshots)!r}: {error.strerror}") from error
     with sandbox:
-        return sandbox.run(items, on_done=on_done)
+        outcomes = sandbox.run([entry.item for entry in entries], on_done=on_done)
+    return [exhibit(index, outcome) for index, outcome in enumerate(outcomes)]
 
 
-def _json(name: str, outcome: Outcome) -> str:
+def _ask(
+    judge: Judge, args: argparse.Namespace, exhibits: Sequence[Exhibit], show: Callable[[int, Exhibit], None]
+) -> list[Exhibit]:
+    """The exhibits with the verdicts of the model judges that were asked for; each is shown when it has them all."""
+    from sandbox.judge import CodeTask, ScreenshotTask, Verdict
+
+    print(f"bot-grpo sandbox: {judge.settings.model} is asked about {len(exhibits)} components", file=sys.stderr)
+    judged = [dataclasses.replace(each, verdicts={}) for each in exhibits]
+    kinds = [kind for kind in _MODELS if kind in args.judge]
+
+    def done(kind: str, numbers: Sequence[int], index: int, verdict: Verdict) -> None:
+        one = judged[numbers[index]]
+        judged[numbers[index]] = dataclasses.replace(one, verdicts={**one.verdicts, kind: verdict})
+        if kind == kinds[-1]:
+            show(numbers[index], judged[numbers[index]])
+
+    if "code" in kinds:
+        code = [CodeTask(each.prompt, each.outcome.code) for each in exhibits]
+        judge.judge_code(code, on_done=partial(done, "code", range(len(exhibits))))
+    if "screenshot" in kinds:
+        for number, each in enumerate(exhibits):
+            if each.outcome.screenshot is None:
+                done("screenshot", [number], 0, Verdict(None, reason=f"no screenshot: {each.outcome.status.value}"))
+        numbers = [number for number, each in enumerate(exhibits) if each.outcome.screenshot is not None]
+        shots = [(exhibits[number].prompt, exhibits[number].outcome) for number in numbers]
+        pictures = [ScreenshotTask(prompt, o.screenshot, o.code) for prompt, o in shots if o.screenshot is not None]
+        judge.judge_screenshots(pictures, on_done=partial(done, "screenshot", numbers))
+    return judged
+
+
+def _json(exhibit: Exhibit, kept: bool) -> str:
+    outcome = exhibit.outcome
     fields = {
-        "file": name,
+        "file": exhibit.name,
         "status": outcome.status.value,
         "diagnostics": [dataclasses.asdict(d) for d in outcome.diagnostics],
+        "requirements": [dataclasses.asdict(r) for r in outcome.requirements],
         "compile_ms": outcome.compile_ms,
         "render_ms": outcome.render_ms,
-        "screenshot": str(outcome.screenshot) if outcome.screenshot else None,
+        "screenshot": str(outcome.screenshot) if outcome.screenshot and kept else None,
+        "page": dataclasses.asdict(outcome.page) if outcome.page else None,
+        "page_reason": outcome.page_reason,
+        "judge": {kind: dataclasses.asdict(verdict) for kind, verdict in exhibit.verdicts.items()},
     }
-    return json.dumps(fields, ensure_ascii=False)
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def _line(name: str, outcome: Outcome) -> str:
-    parts = [f"{outcome.status.value:<13}", name]
+def _line(exhibit: Exhibit, kept: bool) -> str:
+    outcome = exhibit.outcome
+    parts = [f"{outcome.status.value:<13}", exhibit.name]
     times = [f"{ms:.0f} ms" for ms in (outcome.compile_ms, outcome.render_ms) if ms is not None]
     if times:
         parts.append(f"({' + '.join(times)})")
-    if outcome.screenshot:
+    if outcome.requirements:
+        parts.append(f"{sum(r.met for r in outcome.requirements)} of {len(outcome.requirements)} met")
+    if outcome.page:
+        parts.append(f"page {outcome.page.score:.2f}")
+    elif outcome.page_reason:
+        parts.append(f"page not scored: {outcome.page_reason}")
+    for kind, verdict in exhibit.verdicts.items():
+        score = f"{verdict.score:g} of 10" if verdict.score is not None else f"no score: {verdict.reason}"
+        parts.append(f"{kind} judge {score}")
+    if outcome.screenshot and kept:
         parts.append(str(outcome.screenshot))
     if outcome.diagnostics:
         d = outcome.diagnostics[0]
         more = f" (and {len(outcome.diagnostics) - 1} more)" if len(outcome.diagnostics) > 1 else ""
         parts.append(f"line {d.line}:{d.column} {d.message}{more}")
-    return "  ".join(parts)
+    return "  ".join(parts).encode("utf-8", "replace").decode()
+
+
+def _said(exhibits: Sequence[Exhibit], screenshots: Path | None) -> str:
+    counts = Counter(exhibit.outcome.status.value for exhibit in exhibits)
+    said = f"{len(exhibits)} judged: " + ", ".join(f"{n} {status}" for status, n in counts.most_common())
+    scores = [each.outcome.page.score for each in exhibits if each.outcome.page]
+    if scores:
+        said += f"; page score {sum(scores) / len(scores):.2f} (mean of {len(scores)})"
+    return said + (f"; screenshots in {screenshots}" if screenshots is not None else "")
+
+
+def _title(inputs: Sequence[str]) -> str:
+    first = "standard input" if inputs[0] == "-" else Path(inputs[0]).resolve().name
+    return first if len(inputs) == 1 else f"{first} and {len(inputs) - 1} more"

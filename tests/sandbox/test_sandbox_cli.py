@@ -5,14 +5,27 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from judge_server import JudgeServer, judge_server
 
 from bot_grpo.cli import main
+from bot_grpo.cli.sandbox_inputs import read_entries
+from sandbox import setup
 
 COMPONENT = "export default function App() { return <h1>hi</h1>; }\n"
 REPLY = f"Here it is:\n```jsx\n{COMPONENT}```\n"
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with judge_server() as server:
+        yield server
 
 
 @pytest.fixture
@@ -48,7 +61,10 @@ def test_a_directory_is_judged_in_order_of_names(files: Path, capsys: pytest.Cap
         ("h.jsx", "ok"),
         ("i.jsx", "not_component"),
     ]
-    assert set(rows[0]) == {"file", "status", "diagnostics", "compile_ms", "render_ms", "screenshot"}
+    assert set(rows[0]) == {
+        *("file", "status", "diagnostics", "requirements", "compile_ms", "render_ms", "screenshot"),
+        *("page", "page_reason", "judge"),
+    }
     assert set(rows[4]["diagnostics"][0]) == {"source", "severity", "line", "column", "message"}
     assert rows[4]["diagnostics"][0]["severity"] == "fatal"
     assert rows[1]["compile_ms"] > 0
@@ -79,7 +95,7 @@ def test_standard_input_is_a_reply(capsys: pytest.CaptureFixture[str], monkeypat
 def test_a_file_too_long_to_be_read_gets_a_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot_grpo.cli.sandbox._READ_LIMIT", 300_000)
+    monkeypatch.setattr("bot_grpo.cli.sandbox_inputs._READ_LIMIT", 300_000)
     (tmp_path / "big.md").write_text("x" * 400_000)
     assert main(["sandbox", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "too_large"
@@ -95,6 +111,14 @@ def test_a_file_too_long_to_be_read_gets_a_verdict(
         (["FILE", "--workers", "0"], "--workers"),
         (["FILE", "--screenshots", "FILE"], "cannot write"),
         (["FILE", "--screenshots", "x", "--no-render"], "--screenshots needs rendering"),
+        (["FILE", "--judge", "page", "--no-render"], "--judge page needs rendering"),
+        (["FILE", "--judge", "code"], "--judge code needs --judge-model"),
+        (["FILE", "--judge", "screenshot", "--judge-model", "m", "--base-url", "x"], "base_url begins with http"),
+        (["FILE", "--html", "gallery.txt"], "must end in .html"),
+        (["FILE", "--html", "no/such/gallery.html"], "cannot write no/such/gallery.html"),
+        (["FILE", "--workers", "many"], "--workers is at least 1, or ray"),
+        (["ROWS"], "rows.jsonl:1 has no 'completion'; it has: text"),
+        (["BAD"], "bad.jsonl:1: check must be one of role, text, click, type"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -103,11 +127,125 @@ def test_bad_input_is_one_line_and_exit_code_2(
     (tmp_path / "empty").mkdir()
     file = tmp_path / "a.jsx"
     file.write_text(COMPONENT)
-    argv = [{"EMPTY": str(tmp_path / "empty"), "FILE": str(file)}.get(arg, arg) for arg in argv]
+    rows, bad = tmp_path / "rows.jsonl", tmp_path / "bad.jsonl"
+    rows.write_text('{"text": "no completion"}')
+    bad.write_text(json.dumps({"completion": REPLY, "requirements": [{"check": "smell"}]}))
+    names = {"EMPTY": tmp_path / "empty", "FILE": file, "ROWS": rows, "BAD": bad}
+    argv = [str(names.get(arg, arg)) for arg in argv]
     assert main(["sandbox", *argv]) == 2
-    lines = [line for line in capsys.readouterr().err.splitlines() if "without its own sandbox" not in line]
-    assert len(lines) == 1
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert (out, len(lines)) == ("", 1)
     assert says in lines[0]
+
+
+def test_rows_of_jsonl_and_of_a_runs_rollouts_are_a_component_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {"check": "role", "role": "heading", "name": "hi"}
+    chat = [{"role": "user", "content": "?"}, {"role": "assistant", "content": REPLY}]
+    lines = [{"completion": REPLY, "id": "first", "requirements": [asked]}, {"completion": chat}, {"completion": "No."}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    found = [{"check": json.dumps(asked), "met": True, "reason": ""}]
+    plain = [{"check": "click", "role": "button", "expect": {"text": "a"}}, {"check": "text", "text": "hi"}]
+    columns = {"completion": [REPLY, REPLY], "prompt": ["Say hi", None], "requirements": [found, None], "step": [1, 2]}
+    pq.write_table(pa.table(columns), tmp_path / "b.parquet")
+    pq.write_table(pa.table({"completion": [REPLY], "requirements": [plain]}), tmp_path / "c.parquet")
+    assert main(["sandbox", str(tmp_path), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    b, c = tmp_path / "b.parquet", tmp_path / "c.parquet"
+    assert [row["file"] for row in rows] == [
+        *("first", f"{tmp_path / 'a.jsonl'}:2", f"{tmp_path / 'a.jsonl'}:3"),
+        *(f"{b}:1", f"{b}:2", f"{c}:1"),
+    ]
+    assert [row["status"] for row in rows] == ["ok", "ok", "no_code", "ok", "ok", "ok"]
+    entries = read_entries([str(tmp_path)], prompt="for the rest")
+    assert [entry.item.requirements for entry in entries] == [(asked,), (), (), (asked,), (), tuple(plain)]
+    assert [entry.prompt for entry in entries[3:]] == ["Say hi", "for the rest", "for the rest"]
+
+
+def test_no_node_is_said_once_and_a_wrong_one_in_one_line(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        monkeypatch.setenv("BOT_GRPO_NODE", "")
+        setup.node.cache_clear()
+        assert main(["sandbox", str(files / "b.jsx"), str(files / "h.jsx")]) == 0
+        said = capsys.readouterr().err.splitlines()
+        assert len(said) == 2
+        assert said[0].startswith("bot-grpo sandbox: there is no Node, so esbuild-py compiles (JSX only")
+        for wrong in ("/nonexistent", "/bin/false"):
+            monkeypatch.setenv("BOT_GRPO_NODE", wrong)
+            setup.node.cache_clear()
+            assert main(["sandbox", "--render", str(files / "b.jsx")]) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert f"BOT_GRPO_NODE={wrong} is no Node that runs" in line
+            assert "Errno" not in line
+    finally:
+        setup.node.cache_clear()
+
+
+def test_a_model_judges_the_code(
+    files: Path,
+    tmp_path: Path,
+    server: JudgeServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    server.answers = lambda body: "It greets.\nLINE 0: -2 no label\nSCORE: 7"
+    names = [str(files / name) for name in ("b.jsx", "d.txt", "e.jsx")]
+    argv = ["sandbox", *names, "--judge", "code", "--judge-model", "m", "--base-url", server.url]
+    assert main([*argv, "--json", "--prompt", "Say hi"]) == 0
+    out, err = capsys.readouterr()
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["file"] for row in rows] == names
+    assert rows[0]["judge"]["code"]["score"] == 7
+    assert rows[0]["judge"]["code"]["lines"] == [{"line": 1, "impact": -2, "reason": "no label"}]
+    assert rows[1]["judge"]["code"]["score"] is None
+    assert rows[1]["judge"]["code"]["reason"] == "there is no code to judge"
+    assert rows[2]["judge"]["code"]["score"] == 7
+    assert "Say hi" in str(server.bodies[0]["messages"])
+    assert "m is asked about 3 components" in err
+    assert "2 requests" in err
+    assert main([*argv, "--prompt", "Say hi"]) == 0
+    out, err = capsys.readouterr()
+    assert "code judge 7 of 10" in out.splitlines()[0]
+    assert "code judge no score: there is no code to judge" in out.splitlines()[1]
+    assert "0 requests, 0 tokens, 2 answers known before" in err
+
+
+@pytest.mark.browser
+def test_pages_are_judged_and_a_gallery_is_written(
+    files: Path,
+    tmp_path: Path,
+    server: JudgeServer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    asked = [{"check": "text", "text": "hi"}, {"check": "role", "role": "button"}]
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"completion": REPLY, "id": "row", "requirements": asked}))
+    page = tmp_path / "gallery.html"
+    argv = ["sandbox", str(tmp_path / "rows.jsonl"), str(files / "e.jsx"), "--timeout", "20", "--html", str(page)]
+    judges = ["--judge", "page", "--judge", "screenshot", "--judge-model", "m", "--base-url", server.url]
+    assert main([*argv, *judges, "--json"]) == 0
+    out, err = capsys.readouterr()
+    good, broken = (json.loads(line) for line in out.splitlines())
+    assert good["requirements"][0] == {"met": True, "reason": ""}
+    assert not good["requirements"][1]["met"]
+    assert good["page"]["parts"]["requirements"] == 0.5
+    assert good["judge"]["screenshot"]["score"] == 7
+    assert broken["page"] is None
+    assert broken["judge"]["screenshot"]["reason"] == "no screenshot: compile_error"
+    assert (good["screenshot"], list((tmp_path / "temporary").iterdir())) == (None, [])
+    assert err.count("running as root") == 1
+    assert f"wrote {page}" in err
+    assert "data:image/webp" not in page.read_text()  # it travels deflated
+    assert "gallery" in page.read_text()
 
 
 @pytest.mark.browser
