@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,18 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reward_models.alignment import TokenText, line_spans, spread_spans
-from reward_models.base import RewardSignal, Rollout, TokenRewardModel
+from reward_models.alignment import TokenText, line_spans
+from reward_models.base import Rollout, TokenRewardModel
+from reward_models.scoring import Scored, score
 
-
-@dataclass(frozen=True)
-class Scored:
-    """One rollout, its signal and the local reward S of each of its tokens. `signal` None: unscored, `reason` why."""
-
-    rollout: Rollout
-    signal: RewardSignal | None
-    local_T: NDArray[np.float64]
-    reason: str = ""
+__all__ = ["RewardCollector", "Scored", "local_rewards", "score", "step_rewards"]
 
 
 class RewardCollector:
@@ -68,43 +57,6 @@ class RewardCollector:
         question = prompt if isinstance(prompt, str) else prompt[-1]["content"]
         truncated = not ids or ids[-1] not in self.eos_token_ids
         return Rollout(question, text, tuple(ids), spans, json.loads(row), truncated)
-
-
-def score(model: TokenRewardModel, rollouts: list[Rollout]) -> list[Scored]:
-    """Score rollouts and put their local rewards on tokens. A bad signal fails its item, never the run."""
-    answer = model.score(rollouts)
-    signals = asyncio.run(_wait(answer)) if inspect.isawaitable(answer) else answer
-    if len(signals) != len(rollouts):
-        reason = f"{type(model).__name__} returned {len(signals)} signals for {len(rollouts)} rollouts"
-        return [Scored(r, None, np.zeros(len(r.token_ids)), reason) for r in rollouts]
-    return [_checked(model, r, s) for r, s in zip(rollouts, signals, strict=True)]
-
-
-async def _wait(answer: Any) -> Any:
-    return await answer
-
-
-def _checked(model: TokenRewardModel, rollout: Rollout, signal: RewardSignal | None) -> Scored:
-    nothing = np.zeros(len(rollout.token_ids))
-    if signal is None:
-        return Scored(rollout, None, nothing, "the reward model could not score it")
-    if not math.isfinite(signal.outcome):
-        return Scored(rollout, None, nothing, f"the outcome is {signal.outcome}")
-    try:
-        local_T = spread_spans(signal.spans, rollout.spans, getattr(model, "spread", "every"))
-    except ValueError as error:
-        return Scored(rollout, None, nothing, str(error))
-    if not np.isfinite(local_T).all():
-        return Scored(rollout, None, nothing, "a local reward is not a number")
-    if np.abs(local_T).max(initial=0.0) > model.bound + 1e-9:
-        worst = float(np.abs(local_T).max())
-        return Scored(rollout, None, nothing, f"a local reward of {worst:g} breaks the bound {model.bound:g}")
-    end = 0
-    for start, stop in signal.steps or ():
-        if not end <= start < stop <= len(rollout.completion):
-            return Scored(rollout, None, nothing, f"step [{start}, {stop}) is empty, out of order or outside the text")
-        end = stop
-    return Scored(rollout, signal, local_T)
 
 
 def local_rewards(batch: Sequence[Scored], width: int) -> Tensor:
