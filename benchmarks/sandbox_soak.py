@@ -22,15 +22,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sandbox.limits import RECYCLE_AFTER
 from sandbox.outcome import Outcome, Status
 from sandbox.pool import Item, Sandbox
 from sandbox.processes import descendants, memory_of
 
 _LAYOUTS = (
     '<main className="p-8"><h1 className="text-2xl">{label}</h1><p className="text-gray-500">{{seen}}</p></main>',
-    '<p className="rounded-xl bg-blue-50 p-6">{label} <button onClick={{() => see(seen + 1)}}>Seen {{seen}}</button></p>',
+    '<p className="rounded-xl bg-blue-50 p-6">{label} <button onClick={{() => see(seen + 1)}}>{{seen}}</button></p>',
     '<ul className="list-disc p-10">{{[...Array({rows}).keys()].map((i) => <li key={{i}}>{{i}} of {label}</li>)}}</ul>',
-    '<table className="m-4 w-96 border"><tbody><tr><td className="p-1">{label}</td><td>{{seen}}</td></tr></tbody></table>',
+    '<table className="m-4 border"><tbody><tr><td className="p-1">{label}</td><td>{{seen}}</td></tr></tbody></table>',
     '<label className="flex gap-2 p-6">{label} <input className="border" value={{seen}} readOnly /></label>',
 )
 _HONEST = """import {{ useState }} from "react";
@@ -199,13 +200,12 @@ class Report:
         return found
 
 
-def soak(n: int, workers: int, hostile: float, recycle_after: int | None = None) -> Report:
+def soak(n: int, workers: int, hostile: float, recycle_after: int = RECYCLE_AFTER) -> Report:
     """One run; the second pass is over the last components, as many as are remembered."""
     before = set(descendants(os.getpid()))
-    settings = {} if recycle_after is None else {"recycle_after": recycle_after}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Sandbox(workers=workers, screenshots=Path(folder), **settings) as sandbox,
+        Sandbox(workers=workers, screenshots=Path(folder), recycle_after=recycle_after) as sandbox,
     ):
         watch = Watch()
         begun = time.monotonic()
@@ -251,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=10_000, help="components")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--hostile", type=float, default=0.1, help="share of the components that mean harm")
-    parser.add_argument("--recycle-after", type=int, help="components a browser (default: the sandbox's)")
+    parser.add_argument("--recycle-after", type=int, default=RECYCLE_AFTER, help="components a browser")
     args = parser.parse_args(argv)
     report = soak(args.n, args.workers, args.hostile, args.recycle_after)
     print(json.dumps(asdict(report), indent=1))
