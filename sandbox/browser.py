@@ -75,6 +75,16 @@ class Tab:
         await self.cdp.send("Emulation.setVirtualTimePolicy", policy)
         await self._settled.wait()
 
+    async def open(self) -> str:
+        """Leave what there is for an empty page, and wait until that is there; returns its name among `documents`."""
+        opened = await self.cdp.send("Page.navigate", {"url": "about:blank"})
+        await self.cdp.send("Runtime.evaluate", {"expression": "0"})  # the last page may hang while it is left
+        return str(opened["loaderId"])
+
+    async def stop_clock(self) -> None:
+        """Take back what `settle` asked for."""
+        await self.cdp.send("Emulation.setVirtualTimePolicy", {"policy": "pause"})
+
     def used(self, measure: Callable[[int], float]) -> float:
         """The sum of `measure` over this process, the browser and what stands between them."""
         return sum(map(measure, (os.getpid(), *descendants(os.getpid()))))

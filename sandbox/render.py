@@ -35,6 +35,7 @@ from sandbox.processes import cpu_of, memory_of, waited_of
 _START_S = 60.0
 _SLICE_S = 0.3
 _LOOK_EVERY = 10  # components
+_OPENING = "opening the page"  # what hangs there is the last component's doing
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,12 @@ class Renderer:
         self._tab = await asyncio.wait_for(opening, _START_S)
         if self._judge:
             await prepare(self._tab.cdp, self._worker)
+        self._opening = asyncio.ensure_future(self._tab.open())
         return self._tab.browser.version
 
     async def stop(self) -> None:
         """End the browser. (The render process does not ask: it kills everything.)"""
+        self._opening.cancel()
         await self._tab.browser.close()
 
     async def render(self, job: Job) -> Rendered:
@@ -115,14 +118,15 @@ class Renderer:
         Where the answer is `spent`, what is left of the page is best ended with everything around it: it may hang, or
         have flooded its host. Raises OSError when the screenshot cannot be written.
         """
-        self._tab.renew()
         self._rendered += 1
         view = _View(self._tab, self._screenshots, job, self._judge)
         work = asyncio.ensure_future(self._run(view))
         try:
             ending = await self._watched(view, work)
             if ending is None:
-                return replace(work.result(), spent=self._worn())
+                rendered = replace(work.result(), spent=self._worn())
+                self._opening = asyncio.ensure_future(self._tab.open())  # while nobody waits for it
+                return rendered
         except Error as error:  # the page went away under our hands
             ending = Rendered(Status.CRASHED, (Trouble(error.message.partition("\n")[0]),))
         finally:
@@ -167,27 +171,32 @@ class Renderer:
             if passed >= timeout_s and (ran or idle or passed >= patience_s):
                 busy = "" if ran or idle else ", and not in more on a busy machine"
                 why = Trouble(f"did not settle within {timeout_s:g} s{busy} ({view.step})")
-                return Rendered(Status.TIMEOUT, (why,), stalled=not ran)
+                return Rendered(Status.TIMEOUT, (why,), stalled=not ran or view.step == _OPENING)
 
     async def _run(self, view: _View) -> Rendered:
         tab, job = self._tab, view.job
-        view.step = "opening the page"
-        opened = await tab.cdp.send("Page.navigate", {"url": "about:blank"})
+        view.step = _OPENING
+        opened = await self._opening
+        tab.renew()
         for bundle in job.bundles:
             if bundle not in self._always:
                 call = extra_bundle_call(self._bundle(bundle), self._names)
                 await tab.cdp.send("Runtime.evaluate", {"expression": call})
         view.step = "running the module"
         call = start_call(document(job.css), job.script, self._names)
-        result = await tab.cdp.send("Runtime.evaluate", {"expression": call})
+        running = asyncio.ensure_future(tab.cdp.send("Runtime.evaluate", {"expression": call}))
+        settling = asyncio.ensure_future(tab.settle(VIRTUAL_MS))  # right behind it: every answer is a wait
+        result = await running
         if "exceptionDetails" in result:
+            settling.cancel()
+            await tab.stop_clock()
             return Rendered(Status.RUNTIME_ERROR, (trouble(result["exceptionDetails"]),))
         view.step = "mounting"
-        await tab.settle(VIRTUAL_MS)
+        await settling
         view.step = "taking the screenshot"
         shot = await tab.cdp.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
         png = base64.b64decode(shot["data"])
-        shown = view.show(png, opened["loaderId"])
+        shown = view.show(png, opened)
         if shown.status is not Status.OK:
             return shown
         if self._judge:

@@ -95,6 +95,17 @@ def test_a_page_that_hangs_without_a_cpu_is_given_up_after_its_own_time() -> Non
     assert fine.status is Status.OK
 
 
+@pytest.mark.parametrize(
+    "event",
+    ["pagehide", *(pytest.param(name, marks=pytest.mark.slow) for name in ("beforeunload", "visibilitychange"))],
+)
+def test_a_page_that_hangs_when_it_is_left_costs_the_next_one_nothing_but_time(event: str) -> None:
+    trap = Item(app(f'addEventListener("{event}", () => {{ for (;;); }});\nreturn <p>stay</p>;'), "code")
+    with Sandbox(timeout_s=2) as sandbox:
+        outcomes = sandbox.run([page("before"), trap, page("after"), page("and after")])
+    assert [o.status for o in outcomes] == [Status.OK] * 4
+
+
 def test_waiting_for_a_cpu_is_counted() -> None:
     pid = os.getpid()
     before = waited_of(pid)
