@@ -108,7 +108,8 @@ class Judge:
     """Asks a model for verdicts; results are in the order of the tasks, and equal tasks are asked once.
 
     Each answer is kept as it arrives (`JudgeSettings.cache`), so a Ctrl-C loses none that was paid for. `usage` counts
-    over all batches. Raises ValueError when there is no key for a hosted model, or the cache cannot be written.
+    over all batches; there is one batch at a time. Raises ValueError when there is no key for a hosted model, or the
+    cache cannot be written.
     """
 
     def __init__(self, settings: JudgeSettings) -> None:

@@ -197,7 +197,7 @@ def read_completion(content: bytes, body: Mapping[str, Any]) -> Answer | str:
         message = choice["message"]
         text = message["content"] or ""
         refusal = message.get("refusal")
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return f"what the server sent is no chat completion: {_one_line(content[:120].decode('utf-8', 'replace'))!r}"
     if not isinstance(text, str):
         return f"the answer is no text but a {type(text).__name__}"

@@ -1,7 +1,8 @@
 """Read a judge's answer, strictly: only whole lines of the agreed form count, a digit anywhere else never does.
 
 An answer often quotes what it judges, and that can hold a line like ours. So a score counts when exactly one value is
-stated; two different ones are no score, whichever comes last. The emphasis of chat models (`**SCORE: 7**`) is allowed.
+stated; two different ones are no score, whichever comes last. What chat models add (`**SCORE: 7**`, `- LINE 3: -1`) is
+allowed: nothing else becomes a score by it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Winner = Literal["A", "B"]
 
 _SCORE = re.compile(r"^[ \t]*\*{0,2}SCORE:\*{0,2}[ \t]*(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)\*{0,2}[ \t\r]*$", re.MULTILINE)
 _WINNER = re.compile(r"^[ \t]*\*{0,2}WINNER:\*{0,2}[ \t]*([AB])\*{0,2}[ \t\r]*$", re.MULTILINE)
-_LINE = re.compile(r"^[ \t]*LINE[ \t]+([0-9]{1,6}):[ \t]*(-[123])(?![\w.])[ \t:,]*(.*)$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?LINE[ \t]+([0-9]{1,6}):[ \t]*(-[123])(?![\w.])[ \t:,]*(.*)$", re.MULTILINE)
 _REASON_LENGTH = 300
 
 
@@ -57,5 +58,5 @@ def read_lines(text: str, code: str) -> tuple[LineMark, ...]:
     for number, impact, reason in _LINE.findall(said(text)):
         line = int(number) + 1  # the judge counts from 0
         if line <= count and len(marks) < MAX_LINES:
-            marks.setdefault(line, LineMark(line, int(impact), reason.strip()[:_REASON_LENGTH]))
+            marks.setdefault(line, LineMark(line, int(impact), reason.strip(" \t\r-–—")[:_REASON_LENGTH]))
     return tuple(marks.values())

@@ -57,7 +57,7 @@ class JudgeSettings:
             if not holds:
                 raise ValueError(f"judge: {text}")
         if self.cache is not None:
-            object.__setattr__(self, "cache", Path(self.cache))  # a recipe has text
+            object.__setattr__(self, "cache", Path(self.cache).expanduser())  # a recipe has text
         if self.prices is not None:
             object.__setattr__(self, "prices", tuple(self.prices))
 

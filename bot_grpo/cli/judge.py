@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
-from bot_grpo.pages import check_name
+from bot_grpo.pages import check_name, write_page
 from bot_grpo.win_matches import Match, judged_by_model, judged_by_rules, matches, pages_to_score, standings, to_json
 from bot_grpo.win_page import write_win_page
 from bot_grpo.win_sides import Side, read_side
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
         print(line, file=sys.stderr)
     if args.output is not None:
         text = json.dumps(asked | to_json(sides, played, ranked), indent=2, ensure_ascii=False)
-        args.output.write_text(text.encode("utf-8", "replace").decode() + "\n", encoding="utf-8")
+        write_page(args.output, (text + "\n").encode("utf-8", "replace"))
     if args.html is not None:
         write_win_page(args.html, sides, played, ranked, str(asked["judge"]))
         print(f"wrote {args.html}")
@@ -171,8 +171,8 @@ def _plan(planned: Sequence[Match], judge: Judge) -> str:
     tasks = _open(planned)
     needed, pairs = judge.calls_needed(tasks), sum(len(match.pairs) for match in planned)
     return (
-        f"{pairs} pairs, {pairs - len(tasks) // len(ORDER)} of them decided without a call; {len(tasks)} questions, "
-        f"{len(tasks) - needed} of them answered before: {needed} calls, and retries"
+        f"{pairs} pairs, {pairs - len(tasks) // len(ORDER)} of them decided without a call; {len(tasks)} questions "
+        f"about the others, of which {needed} need a call (the rest is known, or the same question), and retries"
     )
 
 

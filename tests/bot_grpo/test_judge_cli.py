@@ -88,14 +88,14 @@ def test_a_dry_run_counts_calls_and_makes_none(
     server: JudgeServer, model: list[str], runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["judge", "--a", runs[0], "--b", runs[1], *model, "--dry-run"]) == 0
-    plan = "6 pairs, 4 of them decided without a call; 8 questions, 0 of them answered before: 8 calls, and retries"
+    plan = "6 pairs, 4 of them decided without a call; 8 questions about the others, of which 8 need a call"
     assert plan in said(capsys)[0]
     assert server.calls == 0
     assert main(["judge", "--a", runs[0], "--b", runs[1], *model, "--max-calls", "3"]) == 0
     err = said(capsys)[1]
     assert "unscored, 1 of 6 pairs: 4 of 4 rounds have no answer: the budget of 3 calls is used up" in err
     assert main(["judge", "--a", runs[0], "--b", runs[1], *model, "--dry-run"]) == 0
-    assert "3 of them answered before: 5 calls" in said(capsys)[0]
+    assert "of which 5 need a call" in said(capsys)[0]
 
 
 def test_several_sides_are_ranked(model: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

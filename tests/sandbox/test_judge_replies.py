@@ -79,7 +79,7 @@ def test_only_a_whole_line_with_one_letter_is_a_winner(text: str, winner: str | 
 
 
 def test_lines_count_from_0_in_the_answer_and_from_1_in_the_verdict() -> None:
-    text = "LINE 0: -3 the import is missing\n  LINE 4: -1: no label\nSCORE: 3"
+    text = "- LINE 0: -3 - the import is missing\n  LINE 4: -1: no label\nSCORE: 3"
     assert read_lines(text, CODE) == (LineMark(1, -3, "the import is missing"), LineMark(5, -1, "no label"))
 
 
