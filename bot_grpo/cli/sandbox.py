@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
     judge = _judge(args)
     with ExitStack() as stack:
         if args.render and args.screenshots is None and (args.html is not None or "screenshot" in args.judge):
-            args.screenshots = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bot-grpo-shots-")))
+            args.screenshots = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bot-grpo-gallery-")))
             kept = False
         else:
             kept = args.screenshots is not None

@@ -71,11 +71,11 @@ function requirements({ requirements: all }) {
   const met = all.filter((one) => one.met).length;
   const item = ({ what, met, why }) =>
     el("li", { className: met ? "good" : "bad" }, el("span", { className: "unseen", textContent: met ? "met: " : "not met: " }), visible(what), why ? el("small", { textContent: visible(why) }) : null);
-  return [el("h3", { textContent: `Requirements: ${met} of ${all.length} met` }), el("ul", { className: "requirements" }, all.map(item))];
+  return [el("h2", { textContent: `Requirements: ${met} of ${all.length} met` }), el("ul", { className: "requirements" }, all.map(item))];
 }
 
 function pageScore({ page, pageReason }) {
-  if (!page) return pageReason ? [el("h3", { textContent: "Page, not scored" }), el("p", { className: "remark", textContent: visible(pageReason) })] : [];
+  if (!page) return pageReason ? [el("h2", { textContent: "Page, not scored" }), el("p", { className: "remark", textContent: visible(pageReason) })] : [];
   const measures = Object.entries(page.parts).flatMap(([name, value]) => [
     el("dt", { textContent: name }),
     el("dd", { className: "track", "aria-hidden": "true" }, el("i", { className: value < 0.5 ? "low" : "", style: { width: `${100 * value}%` } })),
@@ -83,7 +83,7 @@ function pageScore({ page, pageReason }) {
   ]);
   const findings = page.findings.map((text) => el("li", { textContent: visible(text) }));
   return [
-    el("h3", { textContent: `Page, by rules: ${page.score.toFixed(2)}` }),
+    el("h2", { textContent: `Page, by rules: ${page.score.toFixed(2)}` }),
     el("dl", { className: "measures" }, measures),
     ...(findings.length ? [el("ul", { className: "findings" }, findings)] : []),
   ];
@@ -92,7 +92,7 @@ function pageScore({ page, pageReason }) {
 function judgement(kind, { score, reason, not_react: foreign }) {
   const figure = score === null ? "no score" : `${pretty(score)} of 10`;
   const said = [foreign ? "It is no React component." : "", reason].filter(Boolean).join(" ");
-  return [el("h3", { textContent: `The ${kind} judge, a model: ${figure}` }), ...(said ? [el("p", { className: "remark", textContent: visible(said) })] : [])];
+  return [el("h2", { textContent: `The ${kind} judge, a model: ${figure}` }), ...(said ? [el("p", { className: "remark", textContent: visible(said) })] : [])];
 }
 
 function diagnostics(row) {
@@ -108,5 +108,5 @@ function diagnostics(row) {
     });
     return el("li", {}, link, ` ${visible(message)} `, el("small", { textContent: source }));
   };
-  return [el("h3", { textContent: "Diagnostics" }), el("ul", { className: "diagnostics" }, row.diagnostics.map(item))];
+  return [el("h2", { textContent: "Diagnostics" }), el("ul", { className: "diagnostics" }, row.diagnostics.map(item))];
 }
