@@ -1,4 +1,4 @@
-"""Judge components for hours: `python benchmarks/sandbox_soak.py [--n 10000] [--workers 2] [--hostile 0.1]`.
+"""Judge components for hours: `python benchmarks/sandbox_soak.py [--n 10000] [--workers 2] [--minutes M]`.
 
 Each component shows its own number and is asked for it, so an outcome that is lost or swapped with another is seen. A
 share of them is hostile, each in a way that ends. What is looked at: the outcomes, the memory of all processes (that of
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import statistics
 import sys
@@ -149,26 +150,33 @@ class Watch:
         return statistics.median(below) / 2**20, statistics.median(own) / 2**20
 
 
-async def _pass(sandbox: Sandbox, n: int, hostile: float, watch: Watch | None) -> tuple[list[str], Counter[str]]:
+async def _pass(
+    sandbox: Sandbox, n: int, hostile: float, watch: Watch, minutes: float
+) -> tuple[list[str], Counter[str], int]:
+    """What was wrong, how often each status came, and how many were judged."""
+    begun, asked = time.monotonic(), 0
+
     def items() -> Iterator[Item]:
-        for i in range(n):
-            yield made(i, hostile).item
+        nonlocal asked
+        while asked < n and time.monotonic() - begun < 60 * minutes:
+            asked += 1
+            yield made(asked - 1, hostile).item
 
     found, statuses, i = [], Counter[str](), 0
-    begun = time.monotonic()
     async for outcome in sandbox.stream(items()):
         one = made(i, hostile)
         if why := wrong(one, outcome):
             found.append(f"{i} ({one.kind}) {why}")
         statuses[outcome.status.value] += 1
         i += 1
-        if watch is not None:
-            watch.at = i
-            if i % max(n // 20, 1) == 0:
-                print(f"{i} of {n}, {i / (time.monotonic() - begun):.1f}/s", file=sys.stderr, flush=True)
-    if i != n:
-        found.append(f"{n - i} were lost")
-    return found, statuses
+        watch.at = i
+        if i % max(n // 20, 1) == 0:
+            below = watch.samples[-1][1] >> 20 if watch.samples else 0
+            rate = i / (time.monotonic() - begun)
+            print(f"{i} of {n}, {rate:.1f}/s, {below} MB, {len(found)} wrong", file=sys.stderr, flush=True)
+    if i != asked:
+        found.append(f"{asked - i} were lost")
+    return found, statuses, i
 
 
 @dataclass(frozen=True)
@@ -200,7 +208,7 @@ class Report:
         return found
 
 
-def soak(n: int, workers: int, hostile: float, recycle_after: int = RECYCLE_AFTER) -> Report:
+def soak(n: int, workers: int, hostile: float, recycle_after: int = RECYCLE_AFTER, minutes: float = math.inf) -> Report:
     """One run; the second pass is over the last components, as many as are remembered."""
     before = set(descendants(os.getpid()))
     with (
@@ -209,7 +217,7 @@ def soak(n: int, workers: int, hostile: float, recycle_after: int = RECYCLE_AFTE
     ):
         watch = Watch()
         begun = time.monotonic()
-        found, statuses = asyncio.run(_pass(sandbox, n, hostile, watch))
+        found, statuses, n = asyncio.run(_pass(sandbox, n, hostile, watch, minutes))
         seconds = time.monotonic() - begun
         watch.stop()
         again = [i for i in range(max(n - 1000, 0), n) if sandbox.knows(made(i, hostile).item)]
@@ -252,8 +260,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--hostile", type=float, default=0.1, help="share of the components that mean harm")
     parser.add_argument("--recycle-after", type=int, default=RECYCLE_AFTER, help="components a browser")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="take no more after so long")
     args = parser.parse_args(argv)
-    report = soak(args.n, args.workers, args.hostile, args.recycle_after)
+    report = soak(args.n, args.workers, args.hostile, args.recycle_after, args.minutes)
     print(json.dumps(asdict(report), indent=1))
     for fault in report.faults():
         print(f"FAULT {fault}", file=sys.stderr)
