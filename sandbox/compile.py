@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +86,28 @@ def _arrows(code: str) -> int:
 class NodeCompiler(ProcessOwner):
     """The Node worker. It is started when first needed, and again after it hung or died."""
 
-    def __init__(self, node: Path, worker: Path, *, render: bool, timeout_s: float) -> None:
-        self._argv = [str(node), "--max-old-space-size=768", str(worker / "worker.mjs")]
+    def __init__(self, node: Path, worker: Path, *, render: bool, timeout_s: float, lint: bool = False) -> None:
+        ready = ["--lint"] if lint else []  # ESLint is loaded before the first component's time begins
+        self._argv = [str(node), "--max-old-space-size=768", str(worker / "worker.mjs"), *ready]
         self._render = render
         self._timeout_s = timeout_s
+        self._lint = lint
         self._process: LineProcess | None = None
 
     def compile(self, sources: Sequence[Source]) -> list[Compiled]:
-        """One answer a source, in order. Code that hangs or kills the compiler, twice, comes back as too_large."""
+        """One answer a source, in order. Code that hangs or kills the compiler, twice, comes back as too_large.
+
+        With `lint` ESLint's findings follow the compiler's, whether it compiles or not, and change nothing else.
+        """
         asked = {"op": "compile", "render": self._render}
         answers = self._ask([{**asked, "code": _utf8(s.code), "language": s.language} for s in sources])
-        return [_compiled(answer) for answer in answers]
+        compiled = [_compiled(answer) for answer in answers]
+        if self._lint:
+            seen = [i for i, answer in enumerate(answers) if answer is not None]
+            found = self._ask([{"op": "lint", "code": _utf8(sources[i].code)} for i in seen])
+            for i, answer in zip(seen, found, strict=True):
+                compiled[i] = replace(compiled[i], diagnostics=(*compiled[i].diagnostics, *_linted(answer)))
+        return compiled
 
     def trace(self, source: Source, line: int, column: int) -> tuple[int, int]:
         """The place in `source` (from 1) of a place in its script (line from 1, column from 0)."""
@@ -146,6 +157,13 @@ class NodeCompiler(ProcessOwner):
 
 def _utf8(code: str) -> str:
     return code.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?"
+
+
+def _linted(answer: Mapping[str, Any] | None) -> tuple[Diagnostic, ...]:
+    if answer is not None and "diagnostics" in answer:
+        return tuple(Diagnostic(**d) for d in answer["diagnostics"])
+    why = f"failed: {answer['failed']}" if answer is not None else "hung or died on it, twice"
+    return (Diagnostic("sandbox", "warning", 1, 1, f"not linted: ESLint {why}"),)
 
 
 def _compiled(answer: Mapping[str, Any] | None) -> Compiled:

@@ -43,10 +43,10 @@ class Sandbox(Pool):
 
     `workers` is the number of browsers side by side. `timeout_s` is what one component may take to be mounted, looked
     at and used, on a clock that the page cannot stop. `screenshots` is a folder, made if need be; a file is named by
-    what it shows. `page` asks for a score of every rendered page (`sandbox.page_score`). `memory` is how many bytes a
-    worker with its browser may hold before the component in it has crashed, and `recycle_after` the number of
-    components after which a browser is replaced.
-    Raises SetupError when Node (for rendering), its packages or Chromium are missing, and RequirementError for a
+    what it shows. `lint` adds ESLint's findings to the diagnostics, `page` a score of every rendered page
+    (`sandbox.page_score`). `memory` is how many bytes a worker with its browser may hold before the component in it
+    has crashed, and `recycle_after` the number of components after which a browser is replaced.
+    Raises SetupError when Node (for rendering and linting), its packages or Chromium are missing, and RequirementError for a
     requirement that does not follow the grammar. Nothing that a component does raises. `run`, `stream` and `arun` may
     be called side by side, from several threads and tasks: they share the workers.
     """
@@ -58,6 +58,7 @@ class Sandbox(Pool):
         render: bool = True,
         timeout_s: float = 5.0,
         screenshots: Path | None = None,
+        lint: bool = False,
         page: bool = False,
         memory: int = MEMORY,
         recycle_after: int = RECYCLE_AFTER,
@@ -67,6 +68,7 @@ class Sandbox(Pool):
         self._render = render
         self._timeout_s = timeout_s
         self._screenshots = screenshots
+        self._lint = lint
         self._page = page
         self._memory = memory
         self._recycle_after = recycle_after
@@ -128,9 +130,12 @@ class Sandbox(Pool):
             node = setup.node()
             if node is not None:
                 folder = setup.prepare_worker()
-                self._compiler = NodeCompiler(node, folder, render=self._render, timeout_s=self._timeout_s)
-            elif self._render:
-                raise SetupError(f"rendering needs Node {setup.NODE_MIN} or newer and its npm; {setup.GET_NODE}")
+                self._compiler = NodeCompiler(
+                    node, folder, render=self._render, lint=self._lint, timeout_s=self._timeout_s
+                )
+            elif self._render or self._lint:
+                what = "rendering" if self._render else "linting"
+                raise SetupError(f"{what} needs Node {setup.NODE_MIN} or newer and its npm; {setup.GET_NODE}")
             else:
                 self._compiler = PyCompiler(timeout_s=self._timeout_s)
         return self._compiler

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ GET_NODE = "install it (Debian: apt-get install nodejs npm), or put it on PATH"
 _SOURCE = Path(__file__).parent / "worker"
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _STAMP = ".bot-grpo-stamp"
+_NPM_FILES = (".npmrc", "package.json", "package-lock.json")
 
 
 @lru_cache(maxsize=1)
@@ -57,7 +58,7 @@ def worker_dir() -> Path:
     if os.access(_SOURCE, os.W_OK) or _is_ready(_SOURCE):
         return _SOURCE
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "bot-grpo" / f"worker-{_fingerprint()[:12]}"
+    return cache / "bot-grpo" / f"worker-{_digest(_sources())[:12]}"
 
 
 def prepare_worker() -> Path:
@@ -83,28 +84,41 @@ def prepare_worker() -> Path:
 def _install(folder: Path, npm: str) -> None:
     if folder != _SOURCE:
         for name in _sources():
+            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(_SOURCE / name, folder / name)
-    _run([npm, "ci", "--no-audit", "--no-fund"], folder, "npm ci failed (is the npm registry reachable?)")
+    packages = _digest(_NPM_FILES)
+    if not _stamp(folder).startswith(packages):  # else only what is built of them is out of date
+        _run([npm, "ci", "--no-audit", "--no-fund"], folder, "npm ci failed (is the npm registry reachable?)")
+        (folder / "node_modules" / _STAMP).write_text(packages)
     _run([str(node()), "build.mjs"], folder, "bundling the pages' packages failed")
     (folder / "node_modules" / _STAMP).write_text(_fingerprint())
 
 
 def _is_ready(folder: Path) -> bool:
+    return _stamp(folder) == _fingerprint() and (folder / "vendor" / "exports.json").exists()
+
+
+def _stamp(folder: Path) -> str:
     try:
-        stamp = (folder / "node_modules" / _STAMP).read_text()
+        return (folder / "node_modules" / _STAMP).read_text()
     except OSError:
-        return False
-    return stamp == _fingerprint() and (folder / "vendor" / "exports.json").exists()
+        return ""
 
 
 def _sources() -> list[str]:
-    names = [p.name for p in _SOURCE.iterdir() if p.suffix in (".mjs", ".js", ".json") or p.name == ".npmrc"]
-    return sorted(names)
+    kinds = (".mjs", ".js", ".json")
+    names = [p.name for p in _SOURCE.iterdir() if p.suffix in kinds or p.name == ".npmrc"]
+    return sorted(names) + sorted(f"ui/{p.name}" for p in (_SOURCE / "ui").iterdir())
 
 
 def _fingerprint() -> str:
+    """Of the packages, and of all of the worker's files."""
+    return f"{_digest(_NPM_FILES)} {_digest(_sources())}"
+
+
+def _digest(names: Iterable[str]) -> str:
     digest = hashlib.sha256()
-    for name in _sources():
+    for name in names:
         digest.update(f"{name}\0".encode() + (_SOURCE / name).read_bytes())
     return digest.hexdigest()
 

@@ -1,6 +1,7 @@
 // Looks at compiled JavaScript: is there a component in it, are its imports there, and how is it run as a plain script.
-import { parse } from "acorn";
+import { getLineInfo, Parser } from "acorn";
 import * as walk from "acorn-walk";
+import { wordsIn } from "./words.mjs";
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 const CLASSES = new Set(["ClassDeclaration", "ClassExpression"]);
@@ -9,36 +10,56 @@ const STYLE_SHEET = /^(\.{1,2}\/|@\/).*\.(css|scss|sass|less)$|^tailwindcss(\/.*
 const capitalised = (name) => /^\p{Lu}/u.test(name ?? "");
 const named = (node) => node.name ?? node.value; // an Identifier, or a string literal used as a name
 
+// Looks at every node as soon as it is parsed, which saves a walk over all of them.
+class Reader extends Parser {
+  calls = [];
+  words = [];
+  lazy = []; // [node, module]: imports of a name where code runs
+  finishNode(node, type) {
+    super.finishNode(node, type);
+    if (type === "CallExpression") this.calls.push(node);
+    const word = wordsIn(node);
+    if (word !== undefined) this.words.push(word);
+    const module = lazyModule(node);
+    if (module !== undefined) this.lazy.push([node, module]);
+    return node;
+  }
+}
+
 /**
  * @param {string} js plain ECMAScript modules code, without JSX and types
- * @param {Record<string, string[]>} available the names that each module exports
+ * @param {Map<string, Set<string>>} available the names that each module exports
+ * @param {(module: string, name: string) => string | undefined} codeOf the code of an export that needs no bundle
  * @returns {{script?: string, reason?: string, problems: {message: string, at: {line: number, column: number}}[],
- *            modules: string[], words: string[]}} `script` is a function expression (require, module, exports) that
+ *            modules: string[], bundled: string[], words: string[]}} `modules` are those imported, and `bundled` those
+ *   of them that have to be in the page.  `script` is a function expression (require, module, exports) that
  *   returns a function: running that runs the module's code and returns what there is to mount (null: it mounts itself).
  *   Its second line is the first of `js` and no column moves.  `reason` says why there is no component.
  */
-export function analyse(js, available) {
-  const program = parse(js, { ecmaVersion: "latest", sourceType: "module", locations: true });
+export function analyse(js, available, codeOf) {
+  const reader = new Reader({ ecmaVersion: "latest", sourceType: "module" }, js);
+  const program = reader.parse();
+  const { words } = reader;
   const jsxNames = new Set();
   const domNames = new Set();
-  const bindings = []; // `const {a:b}=require("m")`
+  const imports = []; // [local name, module or undefined, its name there]
   const modules = new Set();
+  const wholes = new Set(); // modules that code could ask for any name
   const problems = [];
   const edits = []; // [start, end, text]: same length, so that positions stay
   const blank = (start, end, text = "") => edits.push([start, end, text.padEnd(end - start)]);
-  const problem = (node, message) => problems.push({ message, at: node.loc.start });
+  const problem = (node, message) => problems.push({ message, at: getLineInfo(js, node.start) });
 
   const take = (node, specifiers) => {
     const module = node.source.value;
-    if (STYLE_SHEET.test(module)) return specifiers.map(([local]) => bindings.push(`const ${local}={}`));
-    if (!Object.hasOwn(available, module)) return problem(node, `package ${JSON.stringify(module)} is not available`);
+    if (STYLE_SHEET.test(module)) return specifiers.forEach(([local]) => imports.push([local]));
+    if (!available.has(module)) return problem(node, `package ${JSON.stringify(module)} is not available`);
     modules.add(module);
-    const source = `require(${JSON.stringify(module)})`;
     for (const [local, imported] of specifiers) {
-      if (imported === "*") bindings.push(`const ${local}=${source}`);
-      else if (!available[module].includes(imported))
+      if (imported === "*") wholes.add(module);
+      else if (!available.get(module).has(imported))
         problem(node, `${JSON.stringify(module)} has no export ${JSON.stringify(imported)}`);
-      else if (local) bindings.push(`const ${local}=${source}[${JSON.stringify(imported)}]`);
+      if (local) imports.push([local, module, imported]);
       if (JSX_RUNTIME.test(module) || imported === "createElement") jsxNames.add(local);
       if (module.startsWith("react-dom")) domNames.add(local);
     }
@@ -66,22 +87,16 @@ export function analyse(js, available) {
     }
   }
 
-  const jsxAt = [];
-  const words = [];
-  walk.full(program, (node) => {
-    if (node.type === "CallExpression" && isJsx(node, jsxNames)) jsxAt.push(node.start);
-    else if (node.type === "Literal" && typeof node.value === "string") words.push(node.value);
-    else if (node.type === "TemplateElement") words.push(node.value.cooked ?? "");
-    else if (node.type === "Property" && node.key.type === "Identifier") words.push(node.key.name);
-    const wanted = lazyModule(node);
-    if (wanted === undefined) return;
-    if (!Object.hasOwn(available, wanted)) problem(node, `package ${JSON.stringify(wanted)} is not available`);
-    else modules.add(wanted);
+  const jsxAt = reader.calls.filter((node) => isJsx(node, jsxNames)).map((node) => node.start);
+  for (const [node, module] of reader.lazy) {
+    if (!available.has(module)) problem(node, `package ${JSON.stringify(module)} is not available`);
+    modules.add(module);
+    wholes.add(module);
     if (node.type === "ImportExpression") blank(node.start, node.start + 6, "import"); // refused when it runs
-  });
+  }
 
   const hasJsx = ({ start, end }) => jsxAt.some((at) => start <= at && at < end);
-  const mountsItself = program.body.some((node) => isMount(node, domNames));
+  const mountsItself = domNames.size > 0 && program.body.some((node) => isMount(node, domNames));
   const stray = program.body.find((n) => n.type === "ExpressionStatement" && isJsx(n.expression, jsxNames));
   const exportedNode = tops.findLast((top) => top.name === exported)?.node;
   const choice = exported ?? only(tops, exportedNames, hasJsx, js);
@@ -92,12 +107,26 @@ export function analyse(js, available) {
   else if (exported && !shows && !mountsItself && !(capitalised(exported) || exportedNode?.type === "ObjectExpression"))
     reason = "the default export is not a React component: nothing in the file makes an element";
   else if (!choice && !mountsItself) reason = "there is no React component in it";
-  if (reason) return { reason, problems, modules: [...modules], words };
+  if (reason) return { reason, problems, modules: [...modules], bundled: [], words };
 
+  const { bindings, bundled } = bound(imports, modules, wholes, codeOf);
   const result = mountsItself ? "null" : choice;
   const head = `(function(require,module,exports){return function(){"use strict";${bindings.join(";")};`;
   const script = `${head}\n${applied(js, edits)}\nreturn ${result}}})`;
-  return { script, problems, modules: [...modules], words };
+  return { script, problems, modules: [...modules], bundled, words };
+}
+
+// `const b=require("m")["a"]`, or b's code in its place where none of the module's names needs the module as a whole.
+function bound(imports, modules, wholes, codeOf) {
+  const codes = imports.map(([, module, name]) => (module && !wholes.has(module) ? codeOf(module, name) : undefined));
+  const apart = new Set([...modules].filter((module) => !wholes.has(module)));
+  imports.forEach(([, module], i) => codes[i] ?? apart.delete(module));
+  const bindings = imports.map(([local, module, name], i) => {
+    if (apart.has(module)) return `const ${local}=${codes[i]}`;
+    const source = `require(${JSON.stringify(module)})`;
+    return `const ${local}=${!module ? "{}" : name === "*" ? source : `${source}[${JSON.stringify(name)}]`}`;
+  });
+  return { bindings, bundled: [...modules].filter((module) => !apart.has(module)) };
 }
 
 function importedName(specifier) {

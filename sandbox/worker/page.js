@@ -28,6 +28,81 @@
     },
   });
   define(performance, "now", () => RealDate.now() - begun);
+  // Frames come with that clock, however fast the machine draws: what runs frame after frame gets as far every time.
+  const later = globalThis.setTimeout.bind(globalThis);
+  const nextFrame = (callback) => {
+    const passed = performance.now();
+    const next = passed - (passed % 16) + 16;
+    return later(() => callback(next), next - passed);
+  };
+  define(globalThis, "requestAnimationFrame", nextFrame);
+  define(globalThis, "cancelAnimationFrame", globalThis.clearTimeout.bind(globalThis));
+
+  // Whether an element is in view is looked up by that clock, too: the browser tells it when it draws, and so too late.
+  const observers = new Set();
+  let looking = false;
+  const lookAround = () => {
+    for (const observer of observers) observer.look();
+    looking = observers.size > 0;
+    if (looking) later(lookAround, 96);
+  };
+  const pixels = (text, size) => (text.endsWith("%") ? (parseFloat(text) / 100) * size : parseFloat(text) || 0);
+  class IntersectionObserver {
+    #callback;
+    #targets = new Map(); // element -> what was last told of it
+    #entries = [];
+    constructor(callback, { root = null, rootMargin = "0px", threshold = 0 } = {}) {
+      this.#callback = callback;
+      this.root = root;
+      this.rootMargin = rootMargin;
+      this.thresholds = [threshold].flat().sort((a, b) => a - b);
+    }
+    observe(target) {
+      if (!(target instanceof Element)) throw new TypeError("parameter 1 is not of type 'Element'.");
+      if (!this.#targets.has(target)) this.#targets.set(target, "");
+      observers.add(this);
+      if (!looking) later(lookAround, 0);
+      looking = true;
+    }
+    unobserve(target) {
+      this.#targets.delete(target);
+      if (this.#targets.size === 0) observers.delete(this);
+    }
+    disconnect() {
+      this.#targets.clear();
+      observers.delete(this);
+    }
+    takeRecords() {
+      return this.#entries.splice(0);
+    }
+    #bounds() {
+      const box = this.root instanceof Element ? this.root.getBoundingClientRect() : new DOMRect(0, 0, innerWidth, innerHeight);
+      const [top, right = top, bottom = top, left = right] = this.rootMargin.trim().split(/\s+/);
+      const [x, y] = [pixels(left, box.width), pixels(top, box.height)];
+      const width = box.width + x + pixels(right, box.width);
+      return new DOMRect(box.x - x, box.y - y, width, box.height + y + pixels(bottom, box.height));
+    }
+    look() {
+      const rootBounds = this.#bounds();
+      for (const [target, last] of this.#targets) {
+        const box = target.getBoundingClientRect();
+        const [left, top] = [Math.max(box.left, rootBounds.left), Math.max(box.top, rootBounds.top)];
+        const [right, bottom] = [Math.min(box.right, rootBounds.right), Math.min(box.bottom, rootBounds.bottom)];
+        const isIntersecting = left <= right && top <= bottom && target.getClientRects().length > 0;
+        const intersectionRect = isIntersecting ? new DOMRect(left, top, right - left, bottom - top) : new DOMRect();
+        const area = box.width * box.height;
+        const share = (intersectionRect.width * intersectionRect.height) / area;
+        const intersectionRatio = area > 0 ? share : Number(isIntersecting);
+        const state = `${isIntersecting} ${this.thresholds.filter((each) => each <= intersectionRatio).length}`;
+        if (state === last) continue;
+        this.#targets.set(target, state);
+        const time = performance.now();
+        this.#entries.push({ target, isIntersecting, intersectionRatio, boundingClientRect: box, intersectionRect, rootBounds, time });
+      }
+      if (this.#entries.length) this.#callback(this.takeRecords(), this);
+    }
+  }
+  define(globalThis, "IntersectionObserver", IntersectionObserver);
   let state = 0x2f6e2b1;
   const random = () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -2,21 +2,15 @@
 //   {id, op: "compile", code, language: "jsx" | "tsx" | null, render: boolean}
 //     -> {id, status, diagnostics, ms}, and {language, script, bundles, css} where it is ok and to be rendered
 //   {id, op: "trace", code, language, line, column} -> {id, line, column}   a place in `script`, as one in `code`
+//   {id, op: "lint", code} -> {id, diagnostics}, or {id, failed}   what ESLint says (with --lint it is loaded at once)
 // It ends when stdin does, or when whoever started it is gone.
 import { originalPositionFor, TraceMap } from "@jridgewell/trace-mapping";
 import * as esbuild from "esbuild";
-import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { analyse } from "./analyse.mjs";
+import { available, bundlesFor, classesOf, codeOf, isThemed } from "./libraries.mjs";
 import { styles } from "./styles.mjs";
-
-const here = dirname(fileURLToPath(import.meta.url));
-const available = JSON.parse(await readFile(join(here, "vendor", "exports.json"), "utf8"));
-const { bundles: libraries, always } = JSON.parse(await readFile(join(here, "libraries.json"), "utf8"));
-const bundleOf = new Map(Object.entries(libraries).flatMap(([bundle, names]) => names.map((name) => [name, bundle])));
 
 const AT_ONCE = 8; // esbuild parses one file while this thread looks at another
 const OPTIONS = {
@@ -56,14 +50,29 @@ const diagnostic = (severity) => ({ text, location }) => ({
   message: text,
 });
 
+const linesOf = (code) => code.split(/\r\n|[\n\r\u2028\u2029]/);
+const columnIn = (line, units) => columnOf(line?.slice(0, units) ?? "");
+
 async function trace(code, language, places) {
   const { map } = await transform(code, language, { sourcemap: "external" });
   const tracer = new TraceMap(map);
-  const lines = code.split(/\r\n|[\n\r\u2028\u2029]/);
+  const lines = linesOf(code);
   return places.map((at) => {
     const { line, column } = originalPositionFor(tracer, at);
-    return line === null ? { line: 1, column: 1 } : { line, column: columnOf(lines[line - 1]?.slice(0, column) ?? "") };
+    return line === null ? { line: 1, column: 1 } : { line, column: columnIn(lines[line - 1], column) };
   });
+}
+
+async function linted({ code }) {
+  const { lint } = await import("./lint.mjs");
+  await new Promise(setImmediate); // nothing else happens while it is at work: let out what is known already
+  try {
+    const lines = linesOf(code);
+    const said = lint(code).map((d) => ({ source: "eslint", ...d, column: columnIn(lines[d.line - 1], d.column - 1) }));
+    return { diagnostics: said };
+  } catch (error) {
+    return { failed: String(error?.message ?? error).split("\n")[0].slice(0, 200) };
+  }
 }
 
 async function compile({ code, language, render }) {
@@ -73,7 +82,7 @@ async function compile({ code, language, render }) {
     return { status: "compile_error", diagnostics: [...result.errors.map(diagnostic("fatal")), ...warnings] };
   let found;
   try {
-    found = analyse(result.code, available);
+    found = analyse(result.code, available, codeOf);
   } catch (error) {
     if (error instanceof RangeError) return refused("too_large", "nested too deep to be looked at");
     return refused("compile_error", `not a module that a browser could run: ${error.message}`);
@@ -85,9 +94,9 @@ async function compile({ code, language, render }) {
     return { status: "import_error", diagnostics: [...errors, ...warnings] };
   }
   if (!render) return { status: "ok", diagnostics: warnings };
-  const bundles = [...new Set([...always, ...found.modules.map((module) => bundleOf.get(module))])];
-  const css = await styles(code, found.words);
-  return { status: "ok", diagnostics: warnings, language: loader, script: found.script, bundles, css };
+  const { script, modules, bundled, words } = found;
+  const css = await styles([...(/class/i.test(code) ? words : []), ...classesOf(modules)], isThemed(modules));
+  return { status: "ok", diagnostics: warnings, language: loader, script, bundles: bundlesFor(bundled), css };
 }
 
 const refused = (status, message, more = []) => ({
@@ -98,7 +107,9 @@ const refused = (status, message, more = []) => ({
 async function answer(request) {
   const begun = performance.now();
   const { id, op, code, language, line, column } = request;
-  const result = op === "trace" ? (await trace(code, language, [{ line, column }]))[0] : await compile(request);
+  let result;
+  if (op === "trace") [result] = await trace(code, language, [{ line, column }]);
+  else result = await (op === "lint" ? linted : compile)(request);
   return { id, ...result, ms: performance.now() - begun };
 }
 
@@ -109,6 +120,7 @@ new Worker(watch, { eval: true }).unref();
 
 // Once through everything before saying "ready": so the first component's time is its own.
 await compile({ code: "export default () => <p className='p-1' />", language: "jsx", render: true });
+if (process.argv.includes("--lint")) await linted({ code: "export default () => <p />" });
 const requests = createInterface({ input: process.stdin, crlfDelay: Infinity });
 const waiting = [];
 let busy = 0;
@@ -117,10 +129,22 @@ requests.on("line", (line) => {
   if (busy < AT_ONCE) work();
 });
 
+// Answers that are there together are written together.
+let said = "";
+function say(result) {
+  if (!said) setImmediate(flush);
+  said += JSON.stringify(result) + "\n";
+}
+
+function flush() {
+  process.stdout.write(said);
+  said = "";
+}
+
 async function work() {
   busy++;
   try {
-    while (waiting.length) process.stdout.write(JSON.stringify(await answer(JSON.parse(waiting.shift()))) + "\n");
+    while (waiting.length) say(await answer(JSON.parse(waiting.shift())));
   } catch (error) {
     process.stderr.write(`${error?.stack ?? error}\n`);
     process.exit(3); // whoever started this starts another
