@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from bot_grpo import models, react_reward
+from bot_grpo import models
 from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start
 from bot_grpo.config import BoTGRPOConfig
@@ -22,6 +22,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.progress import RunLog, StopOnInterrupt
 from bot_grpo.rundir import RunDir
 from bot_grpo.trainer import BoTGRPOTrainer
+from reward_models import react
 from sandbox.pool import open_sandbox
 from tasks.react import ReactRow, load_react
 
@@ -40,7 +41,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
     settings = _reward_settings(args)
-    react_reward.check(settings)
+    react.check(settings)
     train_rows, eval_rows = load_rows(args)
     _check_batch(args, len(train_rows))
     checkpoint = find_checkpoint(args, run)
@@ -61,7 +62,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             args.sandbox_workers,
             timeout_s=args.sandbox_timeout,
             screenshots=run.screenshots,
-            **react_reward.sandbox_settings(settings),
+            **react.sandbox_settings(settings),
         ) as sandbox,
         stop.listening(),
     ):
@@ -69,7 +70,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         model = make_policy(args)
         if args.cold_start_steps and checkpoint is None:
             _cold_start(args, model, tokenizer, train_rows, run, console)
-        reward = react_reward.make_reward(settings, sandbox=sandbox, cache=run.path / "judge-cache")
+        reward = react.make_reward(settings, sandbox=sandbox, cache=run.path / "judge-cache")
         if args.w_g <= args.w_s * reward.bound:
             console.print(
                 f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward.bound:g}: "

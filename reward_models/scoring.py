@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from reward_models.alignment import Spread, spread_spans
 from reward_models.base import RewardSignal, Rollout, Span, TokenRewardModel, Unscored
+from reward_models.errors import RewardError
 from sandbox.errors import SetupError
 
 _SLACK = 1e-9  # of a bound: sums of floats
@@ -48,8 +49,7 @@ def ask(model: TokenRewardModel, rollouts: Sequence[Rollout]) -> list[RewardSign
         return []
     name = model_name(model)
     try:
-        answer = model.score(list(rollouts))
-        answers = list(_wait_for(answer) if inspect.isawaitable(answer) else answer)
+        answers = answers_of(model, list(rollouts))
     except SetupError:
         raise
     except Exception as error:  # whatever a plug-in raises
@@ -59,6 +59,12 @@ def ask(model: TokenRewardModel, rollouts: Sequence[Rollout]) -> list[RewardSign
     return [_answer(name, one) for one in answers]
 
 
+def answers_of(model: TokenRewardModel, rollouts: list[Rollout]) -> list[Any]:
+    """What `model.score` gives, as a list; whatever it raises is raised."""
+    answer = model.score(rollouts)
+    return list(_wait_for(answer) if inspect.isawaitable(answer) else answer)
+
+
 def model_name(model: Any) -> str:
     """What a model is called in messages: its `name`, else its class."""
     return str(getattr(model, "name", None) or type(model).__name__)
@@ -66,8 +72,9 @@ def model_name(model: Any) -> str:
 
 def said(error: BaseException) -> str:
     """An exception in one line: its type, its message, and the place it comes from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen")]
+    own = [f for f in frames if "/lib/python3" not in f.filename] or frames  # rather than inside of a library
+    place = f" ({own[-1].filename.rsplit('/', 1)[-1]}:{own[-1].lineno})" if own else ""
     message = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}{': ' + message if message else ''}{place}"
 
@@ -112,7 +119,7 @@ def checked(model: Any, rollout: Rollout, signal: RewardSignal) -> tuple[RewardS
     Raises:
         ValueError: what is wrong with the signal, or with what the model declares, in one line.
     """
-    bound = _bound(model)
+    bound = bound_of(model)
     outcome = None if signal.outcome is None else _number(signal.outcome, "the outcome")
     if outcome is not None and not math.isfinite(outcome):
         raise ValueError(f"the outcome is {outcome}")
@@ -128,12 +135,13 @@ def checked(model: Any, rollout: Rollout, signal: RewardSignal) -> tuple[RewardS
     return replace(signal, outcome=outcome, spans=spans, metrics=metrics, steps=steps), local_T
 
 
-def _bound(model: Any) -> float:
+def bound_of(model: Any) -> float:
+    """The B that a model declares. Raises RewardError where it declares none, or no number of 0 or more."""
     if not hasattr(model, "bound"):
-        raise ValueError(f"{model_name(model)} declares no bound: the largest |S_t| that a token can get")
-    bound = _number(model.bound, "the bound")
+        raise RewardError(f"{model_name(model)} declares no bound: the largest |S_t| that a token can get")
+    bound = _number(model.bound, f"the bound of {model_name(model)}")
     if not 0 <= bound < math.inf:
-        raise ValueError(f"the bound is {bound:g}; it is a number, 0 or more")
+        raise RewardError(f"the bound of {model_name(model)} is {bound:g}; it is a number, 0 or more")
     return bound
 
 
@@ -141,7 +149,7 @@ def _number(value: Any, what: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{what} is {type(value).__name__}, not a number") from None
+        raise RewardError(f"{what} is {type(value).__name__}, not a number") from None
 
 
 def _spans(spans: Iterable[Any]) -> tuple[Span, ...]:

@@ -49,13 +49,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(verb: str, argv: list[str]) -> int:
     from bot_grpo.errors import UserError
+    from reward_models.errors import RewardError
     from sandbox.errors import SetupError
     from tasks.errors import TaskError
 
     module = importlib.import_module(f"bot_grpo.cli.{verb.replace('-', '_')}")
     try:
         return int(module.main(argv))
-    except (UserError, SetupError, TaskError) as error:
+    except (UserError, RewardError, SetupError, TaskError) as error:
         print(f"bot-grpo {verb}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `bot-grpo ... | head`: the reader has had enough

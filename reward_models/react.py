@@ -1,4 +1,4 @@
-"""From `reward_settings` to the React reward: its sandbox and its judges."""
+"""The React reward from plain settings, as YAML can hold them: its sandbox and its judges."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot_grpo.errors import UserError
 from reward_models.compiler import CompilerReward
+from reward_models.errors import RewardError
 from sandbox.judge import Judge, JudgeSettings
+from sandbox.pool import open_sandbox
 
 JUDGES = ("code_judge", "screenshot_judge")
 _JUDGE_FIELDS = frozenset(JudgeSettings.__dataclass_fields__)
@@ -16,12 +17,24 @@ _FIELDS = frozenset(CompilerReward.__dataclass_fields__) - {"sandbox", "spread"}
 
 
 def check(settings: Mapping[str, Any]) -> None:
-    """A UserError, one line, for a setting that is not known or a judge that cannot be asked."""
+    """A RewardError, one line, for a setting that is not known or a judge that cannot be asked."""
     _known(settings, _FIELDS, "reward_settings")
     for name in JUDGES:
         if settings.get(name) is not None:
             _judge_settings(settings, name, None)
     make_reward(settings, sandbox=None, cache=None)
+
+
+def open_compiler(*, workers: int | str = 1, timeout_s: float = 5.0, cache: Path | None = None, **settings: Any) -> Any:
+    """A `CompilerReward` on a sandbox of its own, which its `close` ends.
+
+    `workers` and `timeout_s` are the sandbox's; the rest is as for `make_reward`.
+    """
+    check(settings)
+    sandbox = open_sandbox(workers, timeout_s=timeout_s, **sandbox_settings(settings))
+    reward = make_reward(settings, sandbox=sandbox, cache=cache)
+    reward.close = sandbox.close  # type: ignore[attr-defined]  # of a sandbox that is given, the giver is the owner
+    return reward
 
 
 def sandbox_settings(settings: Mapping[str, Any]) -> dict[str, bool]:
@@ -38,23 +51,23 @@ def make_reward(settings: Mapping[str, Any], *, sandbox: Any, cache: Path | None
         }
         return CompilerReward(sandbox, **{**settings, **judges})
     except ValueError as error:
-        raise UserError(f"reward_settings: {error}") from error
+        raise RewardError(f"reward_settings: {error}") from error
 
 
 def _judge_settings(settings: Mapping[str, Any], name: str, cache: Path | None) -> JudgeSettings:
     given = settings[name]
     if not isinstance(given, Mapping):
-        raise UserError(f"reward_settings: {name} is a mapping of the judge's settings (model, base_url, ...)")
+        raise RewardError(f"reward_settings: {name} is a mapping of the judge's settings (model, base_url, ...)")
     if "api_key" in given:
-        raise UserError(f"reward_settings: {name}.api_key would be written to the run's config; set $OPENAI_API_KEY")
+        raise RewardError(f"reward_settings: {name}.api_key would be written to the run's config; set $OPENAI_API_KEY")
     _known(given, _JUDGE_FIELDS, f"reward_settings: {name}")
     try:
         return JudgeSettings(**{"cache": cache, **given})
     except (TypeError, ValueError) as error:
-        raise UserError(f"reward_settings: {name}: {error}") from error
+        raise RewardError(f"reward_settings: {name}: {error}") from error
 
 
 def _known(given: Mapping[str, Any], fields: frozenset[str], where: str) -> None:
     unknown = sorted(set(given) - fields)
     if unknown:
-        raise UserError(f"{where} has no {', '.join(unknown)}; there are: {', '.join(sorted(fields))}")
+        raise RewardError(f"{where} has no {', '.join(unknown)}; there are: {', '.join(sorted(fields))}")
