@@ -22,8 +22,7 @@ from sandbox.outcome import Outcome, Status
 if TYPE_CHECKING:
     from sandbox.judge import Verdict  # only a name here: it imports openai
 
-_FEW = 300
-_WIDTHS = (1024, 800)  # pixels of an embedded screenshot, for up to _FEW different ones and for more
+_WIDTH = 1280  # pixels of an embedded screenshot, at most; as WebP it takes about 5 kB
 _CODE = 60_000  # characters shown of a component
 _LINES = 3_000
 
@@ -122,9 +121,7 @@ class _Pictures:
         self.known: dict[str, dict[str, Any]] = {}
         self.unreadable = 0
         self._keys: dict[Path, str | None] = {}
-        different = dict.fromkeys(paths)
-        self._width = _WIDTHS[len(different) > _FEW]
-        for path in different:
+        for path in dict.fromkeys(paths):
             self._keys[path] = self._add(path)
 
     def key(self, path: Path | None) -> str | None:
@@ -147,9 +144,9 @@ class _Pictures:
             picture = opened.convert("RGB")
         wide, high = picture.size
         left, top, right, bottom = content_box(picture)
-        picture.thumbnail((self._width, self._width * 4), reducing_gap=2.0)
+        picture.thumbnail((_WIDTH, 4 * _WIDTH), reducing_gap=2.0)
         buffer = io.BytesIO()
-        picture.save(buffer, "WEBP", quality=78, method=3)
+        picture.save(buffer, "WEBP", quality=78, method=2)
         box = [left / wide, top / high, (right - left) / wide, (bottom - top) / high]
         uri = "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
         return {"uri": uri, "box": [round(each, 4) for each in box], "width": wide, "height": high}

@@ -236,7 +236,7 @@ def test_the_detail_shows_what_was_found_where(open_page: Open, gallery: Path) -
     assert page.locator(".t-comment").all_inner_texts() == ["// it's a comment"]
     assert page.locator(".t-string").all_inner_texts() == ['"react"']
     shot = page.locator("#detail .shot")
-    assert shot.locator("img").evaluate("img => img.decode().then(() => img.naturalWidth)") == 1024
+    assert shot.locator("img").evaluate("img => img.decode().then(() => img.naturalWidth)") == 1280
     whole = shot.locator("img").bounding_box()
     page.keyboard.press("z")
     close = shot.locator("img").bounding_box()
@@ -304,4 +304,4 @@ def test_a_thousand_components_open_at_once_and_load_pictures_when_they_come_nea
     assert page.evaluate(loaded) < 120
     page.locator("#search").fill("0999")
     assert page.locator("#grid .tile").count() == 1
-    page.wait_for_function("document.querySelector('#grid img').naturalWidth === 1024")
+    page.wait_for_function("document.querySelector('#grid img').naturalWidth === 1280")
