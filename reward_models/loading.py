@@ -28,7 +28,7 @@ BUILT_IN = {
     "process": "reward_models.process:ProcessReward",
     "implicit": "reward_models.implicit:ImplicitReward",
     "steps": "reward_models.steps:StepsReward",
-    "arithmetic": "reward_models.steps:ArithmeticReward",
+    "arithmetic": "reward_models.arithmetic:ArithmeticReward",
     "lexical": "reward_models.lexical:LexicalReward",
 }
 
