@@ -46,9 +46,9 @@ class Sandbox(Pool):
     what it shows. `lint` adds ESLint's findings to the diagnostics, `page` a score of every rendered page
     (`sandbox.page_score`). `memory` is how many bytes a worker with its browser may hold before the component in it
     has crashed, and `recycle_after` the number of components after which a browser is replaced.
-    Raises SetupError when Node (for rendering and linting), its packages or Chromium are missing, and RequirementError for a
-    requirement that does not follow the grammar. Nothing that a component does raises. `run`, `stream` and `arun` may
-    be called side by side, from several threads and tasks: they share the workers.
+    Raises SetupError when Node (for rendering and linting), its packages or Chromium are missing, and RequirementError
+    for a requirement that does not follow the grammar. Nothing that a component does raises. `run`, `stream` and `arun`
+    may be called side by side, from several threads and tasks: they share the workers.
     """
 
     def __init__(
