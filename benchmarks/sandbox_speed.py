@@ -3,6 +3,7 @@
 Compile: this sandbox against the native esbuild binary, started once a file (which finds no components, checks no
 imports). Render: this sandbox (compile, mount, judge, screenshot) against launching a browser a component, at equal
 screenshots, and against no more than a call of page.screenshot on a page that stands loaded in a browser of its own.
+Page: rendering with the page judge against rendering without it.
 The ways take turns, so that whatever else the machine does falls on all.
 """
 
@@ -188,6 +189,23 @@ async def _a_browser_each(jobs: list[Job], worker: Path, shots: Path) -> tuple[f
         return time.perf_counter() - begun, names
 
 
+def page_rates(rounds: int, count: int) -> tuple[list[float], list[float]]:
+    """Components a second: rendered and scored by the page judge, and only rendered, in turns."""
+    judged, plain = [], []
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as folder,
+        Sandbox(screenshots=Path(folder), timeout_s=60, page=True) as judging,
+        Sandbox(screenshots=Path(folder), timeout_s=60) as rendering,
+    ):
+        for sandbox in (judging, rendering):
+            _all(sandbox.run([Item(code, "code", "tsx") for code in _apps(count // 2)]))
+        for _ in range(rounds):
+            for sandbox, rates in ((judging, judged), (rendering, plain)):
+                items = [Item(code, "code", "tsx") for code in _apps(count)]
+                rates.append(count / _timed(lambda s=sandbox, items=items: _all(s.run(items))))  # type: ignore[misc]
+    return judged, plain
+
+
 def scoring(rounds: int) -> list[float]:
     """Seconds for 32 tiny replies: extract, compile, render, check three requirements of which one clicks."""
     seconds = []
@@ -209,7 +227,7 @@ def _all(outcomes: list[Outcome], *, met: bool = False) -> list[Outcome]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=["compile", "render", "scoring"])
+    parser.add_argument("--only", choices=["compile", "render", "page", "scoring"])
     args = parser.parse_args()
     print("| what | this sandbox | the other way | ratio (median of rounds) |\n|---|---|---|---|", flush=True)
     if args.only in (None, "compile"):
@@ -218,6 +236,8 @@ def main() -> None:
         ours, fresh, bare = render_rates(args.rounds, 20)
         _row("render, screenshot; a new browser each", ours, fresh)
         _row("render, screenshot; only page.screenshot, on a page that stands", ours, bare)
+    if args.only in (None, "page"):
+        _row("render and score the page by rules; only render", *page_rates(args.rounds, 20))
     if args.only in (None, "scoring"):
         seconds = statistics.median(scoring(args.rounds))
         print(f"| 32 tiny replies with 3 requirements each | {seconds:.2f} s | | |")
@@ -225,7 +245,7 @@ def main() -> None:
 
 def _row(what: str, ours: list[float], other: list[float]) -> None:
     ratio = statistics.median(a / b for a, b in zip(ours, other, strict=True))
-    print(f"| {what} | {statistics.median(ours):.0f}/s | {statistics.median(other):.1f}/s | {ratio:.2f} |", flush=True)
+    print(f"| {what} | {statistics.median(ours):.1f}/s | {statistics.median(other):.1f}/s | {ratio:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

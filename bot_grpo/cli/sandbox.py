@@ -155,7 +155,7 @@ def _run(
 ) -> list[Exhibit]:
     """What the sandbox says; each one is shown when it is there."""
     here = args.workers.strip().isdecimal()  # and not on a cluster
-    if not args.render and here and node() is None:
+    if here and not args.render and not args.lint and node() is None:
         print(
             "bot-grpo sandbox: there is no Node, so esbuild-py compiles (JSX only, without places of errors); "
             f"for more, get Node {NODE_MIN} or newer: {GET_NODE}",
@@ -181,8 +181,8 @@ def _run(
             render=args.render,
             timeout_s=args.timeout,
             screenshots=args.screenshots if args.render else None,
+            lint=args.lint,
             page="page" in args.judge,
-            **({"lint": True} if args.lint else {}),
         )
     except OSError as error:
         raise UserError(f"cannot write to {str(args.screenshots)!r}: {error.strerror}") from error
