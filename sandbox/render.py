@@ -58,7 +58,7 @@ class Job:
 class Rendered:
     """How a page ended.
 
-    `stalled`: it timed out without having used a CPU, which is the browser's fault or the machine's, and not its own.
+    `stalled`: it was given up through no fault of its own, as far as one can tell: it is worth another try.
     `spent`: the renderer cannot be used again.
     """
 
@@ -134,7 +134,8 @@ class Renderer:
         if view.shown is None:
             return replace(ending, troubles=(*ending.troubles, *self._tab.troubles[:3]), spent=True)
         why = "the page hung" if ending.status is Status.TIMEOUT else "the page crashed"
-        return replace(view.with_results(why), stalled=ending.stalled, spent=True)
+        again = ending.stalled or ending.status is Status.CRASHED  # which may have been somebody else's doing
+        return replace(view.with_results(why), stalled=again, spent=True)
 
     def _worn(self) -> bool:
         """Whether the browser has rendered enough, or holds so much that the next component would suffer for it."""

@@ -29,7 +29,7 @@ _GRACE_S = 20.0  # what a render process has on top of a component's time to ans
 class Rendered:
     """What became of a page. A trouble is (message, line from 1 in the script or None, column from 0).
 
-    `stalled`: another time it might end otherwise, for it was given up without having had a CPU.
+    `stalled`: another time it might end otherwise, for it was given up through no fault of its own.
     """
 
     status: Status

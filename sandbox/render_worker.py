@@ -91,10 +91,13 @@ def _end() -> None:
     """End everything, and remove the browser's profile. Returns only where another thread is doing that already."""
     if not _ending.acquire(blocking=False):
         return
-    kill_tree(os.getpid(), itself=False)
-    reap(2)
-    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
-    os._exit(0)
+    folder, end = Path(os.environ["TMPDIR"]), time.monotonic() + 3
+    while True:
+        kill_tree(os.getpid(), itself=False)
+        reap(2)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists() or time.monotonic() > end:  # or else the main thread was starting something
+            os._exit(0)
 
 
 def main() -> None:
