@@ -262,7 +262,11 @@ def _why(reply: Reply[Any]) -> str:
     """What the judge said before the lines that are read; or why there is no answer."""
     if reply.value is None:
         return reply.reason
-    spoken = [line for line in said(reply.text).split("\n") if not line.lstrip(" \t*").startswith(_READ)]
+    spoken = [
+        line
+        for line in said(reply.text).removeprefix("</think>").split("\n")
+        if not line.lstrip(" \t*").startswith(_READ)
+    ]
     return " ".join(" ".join(spoken).split())[:500]
 
 

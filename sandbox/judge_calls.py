@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import openai
 
 from sandbox.judge_cache import Answer, AnswerCache
-from sandbox.judge_prompts import Message, again_messages, clean
+from sandbox.judge_prompts import Message, again_messages, printable
 from sandbox.judge_settings import JudgeSettings
 
 T = TypeVar("T")
@@ -203,7 +203,7 @@ def read_completion(content: bytes, body: Mapping[str, Any]) -> Answer | str:
         return f"the answer is no text but a {type(text).__name__}"
     if not text and isinstance(refusal, str):
         text = refusal
-    text = clean(text)
+    text = printable(text)
     usage = data.get("usage")
     sent, received = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
     if not sent and not received:  # a server that doesn't count: a guess, so that a budget still ends

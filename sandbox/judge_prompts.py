@@ -17,17 +17,19 @@ from typing import Any
 Message = dict[str, Any]
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")  # all but \t and \n
-_CHAT_MARK = re.compile(r"<(?=\||/?(?:s|bos|eos|pad|image|video|start_of_turn|end_of_turn)>)|\[(?=/?INST\])")
+_CHAT_MARK = re.compile(r"<(?=\||/?(?:s|bos|eos|pad|image|video|think|start_of_turn|end_of_turn)>)|\[(?=/?INST\])")
+
+
+def printable(text: str) -> str:
+    """`text` with the same lines (broken at \\n); control characters, other line breaks and lone surrogates become
+    U+FFFD."""
+    return _UNSEEN.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def clean(text: str) -> str:
-    """`text` with the same lines (broken at \\n), without what a server or a chat template takes for its own.
-
-    Control characters, other line breaks and lone surrogates become U+FFFD; a special token of a chat template
-    (`<|im_end|>`, `[INST]`) gets a space, so that a tokenizer reads it as text.
-    """
-    text = text.replace("\r\n", "\n")
-    return _CHAT_MARK.sub(r"\g<0> ", _UNSEEN.sub("\ufffd", text))
+    """`printable` text without what a server or a chat template takes for its own: a special token (`<|im_end|>`,
+    `[INST]`, `<think>`) gets a space, so that a tokenizer reads it as text."""
+    return _CHAT_MARK.sub(r"\g<0> ", printable(text))
 
 
 def numbered(code: str) -> str:
@@ -159,7 +161,7 @@ def lines_messages(asked: list[Message], answer: str, code: str) -> list[Message
     text = _SECOND_TURN.format(
         data=_DATA.format(nonce=nonce, and_images=""), code=_enclosed("code", numbered(code), nonce), lines=_LINES
     )
-    return [*asked, {"role": "assistant", "content": answer}, {"role": "user", "content": text}]
+    return [*asked, {"role": "assistant", "content": clean(answer)}, {"role": "user", "content": text}]
 
 
 def prefer_messages(prompt: str, a_url: str, b_url: str, detail: str) -> list[Message]:
@@ -175,7 +177,7 @@ def prefer_messages(prompt: str, a_url: str, b_url: str, detail: str) -> list[Me
 def again_messages(asked: list[Message], answer: str, wanted: str) -> list[Message]:
     """The question again, after an answer that could not be read: at temperature 0 the same words get the same."""
     text = f"This cannot be read: it needs exactly one line of the form {wanted}. Answer again, briefly, in that form."
-    return [*asked, {"role": "assistant", "content": answer or "(nothing)"}, {"role": "user", "content": text}]
+    return [*asked, {"role": "assistant", "content": clean(answer) or "(nothing)"}, {"role": "user", "content": text}]
 
 
 def _request(prompt: str, nonce: str) -> str:

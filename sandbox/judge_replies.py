@@ -21,6 +21,7 @@ _SCORE = re.compile(r"^[ \t]*\*{0,2}SCORE:\*{0,2}[ \t]*(-?[0-9]{1,6}(?:\.[0-9]{1
 _WINNER = re.compile(r"^[ \t]*\*{0,2}WINNER:\*{0,2}[ \t]*([AB])\*{0,2}[ \t\r]*$", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?LINE[ \t]+([0-9]{1,6}):[ \t]*(-[123])(?![\w.])[ \t:,]*(.*)$", re.MULTILINE)
 _REASON_LENGTH = 300
+_THOUGHT_ENDS = "</think>"
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ class LineMark:
 
 
 def said(text: str) -> str:
-    """What a model says aloud: a thought (`<think>`) is a draft, and one that was never closed is all there is."""
-    if "</think>" in text:
-        return text.rpartition("</think>")[2]
+    """What a model says aloud, from the mark that ends its thought: a thought (`<think>`) is a draft, and one that was
+    never closed is all there is. The mark stays, so that what shares a line with it (a quotation?) is no whole line."""
+    _, mark, aloud = text.rpartition(_THOUGHT_ENDS)
+    if mark:
+        return mark + aloud
     return "" if text.lstrip().startswith("<think>") else text
 
 
