@@ -167,6 +167,7 @@ async def _pass(
         one = made(i, hostile)
         if why := wrong(one, outcome):
             found.append(f"{i} ({one.kind}) {why}")
+            print(found[-1], file=sys.stderr, flush=True)
         statuses[outcome.status.value] += 1
         i += 1
         watch.at = i

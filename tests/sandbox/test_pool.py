@@ -301,8 +301,9 @@ def test_setup_does_no_work_twice_and_a_changed_source_is_work(tmp_path: Path, m
         (folder / "vendor" / "exports.json").write_text("{}")
 
     source = tmp_path / "worker"
-    source.mkdir()
-    (source / "package.json").write_text("{}")
+    (source / "ui").mkdir(parents=True)
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        (source / name).write_text("{}")
     monkeypatch.setattr(setup, "_SOURCE", source)
     monkeypatch.setattr(setup, "_run", run)
     assert setup.prepare_worker() == source
