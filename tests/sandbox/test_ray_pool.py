@@ -45,7 +45,7 @@ MIXED = [
     Item(app("return null;"), "code"),
     Item("Sorry", "code"),
     page("an ordinary one"),
-    *numbered(6),
+    *numbered(2),
 ]
 
 
