@@ -56,6 +56,8 @@ _NESTING = re.compile(r"(?<![\w$.])<[A-Za-z]|</|/>|[\[({})\]]")
 
 
 def _depth(code: str) -> int:
+    if max(code.count("<"), sum(map(code.count, "([{"))) <= MAX_DEPTH:
+        return 0  # not deep enough to be looked at: there are not enough of them
     brackets = tags = deepest = 0
     for token in _NESTING.findall(code):
         if token in "([{":
@@ -130,8 +132,7 @@ class NodeCompiler(ProcessOwner):
         left = set(ids)
         try:
             process = self._running()
-            for i in ids:
-                process.send({"id": i, **requests[i]}, time.monotonic() + self._timeout_s)
+            process.send_all(({"id": i, **requests[i]} for i in ids), time.monotonic() + self._timeout_s)
             while left:
                 answer = process.receive(time.monotonic() + self._timeout_s)
                 answers[answer["id"]] = answer

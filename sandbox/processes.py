@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -67,7 +67,11 @@ class LineProcess:
 
     def send(self, message: Mapping[str, Any], deadline: float) -> None:
         """Write one message. `deadline` is on the clock of time.monotonic; raises GoneError or LateError."""
-        left = memoryview(json.dumps(message).encode() + b"\n")
+        self.send_all([message], deadline)
+
+    def send_all(self, messages: Iterable[Mapping[str, Any]], deadline: float) -> None:
+        """`send` for several messages at once."""
+        left = memoryview(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
         with selectors.DefaultSelector() as selector:
             selector.register(self._in, selectors.EVENT_WRITE)
             selector.register(self._out, selectors.EVENT_READ)

@@ -12,7 +12,7 @@ import { analyse } from "./analyse.mjs";
 import { available, bundlesFor, classesOf, codeOf, isThemed } from "./libraries.mjs";
 import { styles } from "./styles.mjs";
 
-const AT_ONCE = 8; // esbuild parses one file while this thread looks at another
+const AT_ONCE = 64; // esbuild parses one file while this thread looks at another
 const OPTIONS = {
   format: "esm",
   target: "es2022",
