@@ -41,8 +41,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str,
         _wait(f"http://127.0.0.1:{port}/health", server, log)
         yield f"http://127.0.0.1:{port}/v1", str(folder / "tiny"), processor, log
     finally:
-        server.terminate()
-        server.wait(30)
+        server.kill()
+        server.wait()
 
 
 def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
