@@ -12,6 +12,7 @@ from trl import GRPOConfig
 
 from bot_grpo.algorithms import Algorithm, get_algorithm
 from bot_grpo.errors import UserError
+from bot_grpo.reward_sources import read_sources
 from sandbox.pool import is_workers
 
 _TRL_DEFAULTS = {f.name: f.default for f in dataclasses.fields(GRPOConfig)}
@@ -85,6 +86,18 @@ class BoTGRPOConfig(GRPOConfig):
     reward_settings: dict | str | None = field(
         default=None, metadata={"help": "Coefficients of the reward model as a mapping (on the command line: JSON)."}
     )
+    rewards: list | str | None = field(
+        default=None,
+        metadata={
+            "help": "Reward models instead of the task's own: a name, or a list of "
+            "{model: NAME, args: {...}, w_g: 1, w_s: 1, role: outcome|local|both, timeout_s: S} (on the command line: "
+            "JSON). `compiler` is the React task's own."
+        },
+    )
+    max_unscored: float = field(
+        default=0.5,
+        metadata={"help": "Stop, with a checkpoint, when more than this share has no score in three steps in a row."},
+    )
     w_g: float = field(default=1.0, metadata={"help": "Weight of the global outcome G in r_t = w_g G + w_s S_t."})
     w_s: float = field(default=1.0, metadata={"help": "Weight of the local reward S_t in r_t = w_g G + w_s S_t."})
     dynamic_sampling: int | None = field(
@@ -130,6 +143,7 @@ class BoTGRPOConfig(GRPOConfig):
             if getattr(self, name) is None:
                 setattr(self, name, {})
         self.columns = _columns(self.columns)
+        self.rewards = [dataclasses.asdict(source) for source in read_sources(self.rewards)]
         self.sandbox_workers = str(self.sandbox_workers)  # a number in YAML
         if not torch.accelerator.is_available():
             self.use_cpu = True  # or transformers asks for it in words about bf16
@@ -177,6 +191,7 @@ class BoTGRPOConfig(GRPOConfig):
             "cold_start_batch_size": (self.cold_start_batch_size >= 1, "1 or more"),
             "lora_r": (self.lora_r >= 0, "0 (all weights) or more"),
             "model_dtype": (self.model_dtype in _DTYPES, "one of " + ", ".join(_DTYPES)),
+            "max_unscored": (0 <= self.max_unscored <= 1, "a share, between 0 and 1"),
             "w_g": (math.isfinite(self.w_g) and self.w_g >= 0, "a number, 0 or more"),
             "w_s": (math.isfinite(self.w_s) and self.w_s >= 0, "a number, 0 or more"),
         }

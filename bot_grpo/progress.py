@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from transformers import TrainerCallback
 
 from bot_grpo.alarms import Alarms
+from bot_grpo.rewards import unscored
 from bot_grpo.rundir import RunDir
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class RunLog(TrainerCallback):
         self._stop_on_alarm = stop_on_alarm
         self.stopped_by = ""  # names of the alarms that ended the run
         self.last_eval: dict[str, float] = {}
+        self.unscored = ""  # how many rollouts had no score when there last were any, and why
 
     # -- the Trainer's events -------------------------------------------------------------------------------------
 
@@ -98,6 +100,9 @@ class RunLog(TrainerCallback):
         else:
             left = (state.max_steps - state.global_step) * self._step_seconds
             self._say(f"step {state.global_step:>4}/{state.max_steps}  {text}  ETA {_clock(left)}")
+        if self.trainer is not None and row.get("unscored"):
+            self.unscored = unscored(self.trainer.collector.batch)
+            self._say(f"step {state.global_step:>4}  {self.unscored}")
         return row
 
     def _sound(self, row: dict[str, Any], control: Any) -> None:
@@ -114,6 +119,28 @@ class RunLog(TrainerCallback):
     def _say(self, text: str) -> None:
         (self._bar.console if self._bar is not None else self.console).print(text, soft_wrap=True, markup=False)
         sys.stdout.flush()
+
+
+class StopOnUnscored(TrainerCallback):
+    """Stops, with a checkpoint, when over a share `most` of the rollouts had no score in `STEPS` logged steps in a row.
+
+    On every process alike: the share is of all of them.
+    """
+
+    STEPS = 3
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+        self.stopped = False
+        self._steps = 0
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        share = (logs or {}).get("unscored")
+        if share is None:  # an evaluation's, or the end's
+            return
+        self._steps = self._steps + 1 if share > self.most else 0
+        if self._steps == self.STEPS:
+            self.stopped = control.should_save = control.should_training_stop = True
 
 
 class StopOnInterrupt(TrainerCallback):

@@ -27,6 +27,7 @@ _SCRIPTS = (
     "report_base.js",
     "report_charts.js",
     "report_tokens.js",
+    "page_modes.js",
     "report_completions.js",
     "report_reader.js",
 )

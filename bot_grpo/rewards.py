@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +15,10 @@ from torch import Tensor
 
 from reward_models.alignment import TokenText, line_spans
 from reward_models.base import Rollout, TokenRewardModel
-from reward_models.scoring import Scored, score
+from reward_models.functions import as_model
+from reward_models.scoring import Scored, bound_of, score
 
-__all__ = ["RewardCollector", "Scored", "local_rewards", "score", "step_rewards"]
+__all__ = ["RewardCollector", "Scored", "local_rewards", "score", "step_rewards", "unscored"]
 
 
 class RewardCollector:
@@ -29,7 +31,8 @@ class RewardCollector:
     __name__ = "outcome"
 
     def __init__(self, model: TokenRewardModel, tokenizer: Any) -> None:
-        self.model = model
+        self.model = as_model(model)  # a reward function of TRL's kind does as well
+        bound_of(self.model)  # says so now, not at the first batch
         self.eos_token_ids: set[int] = set()  # the trainer knows them once it has a model
         self._text = TokenText(tokenizer)
         self.batch: list[Scored] = []
@@ -57,6 +60,15 @@ class RewardCollector:
         question = prompt if isinstance(prompt, str) else prompt[-1]["content"]
         truncated = not ids or ids[-1] not in self.eos_token_ids
         return Rollout(question, text, tuple(ids), spans, json.loads(row), truncated)
+
+
+def unscored(batch: Sequence[Scored]) -> str:
+    """How many rollouts have no score, and the reason that most of them have; "" where all are scored."""
+    reasons = Counter(one.reason for one in batch if one.signal is None)
+    if not reasons:
+        return ""
+    (reason, _), *others = reasons.most_common()
+    return f"{reasons.total()} of {len(batch)} unscored: {reason}{' (and other reasons)' if others else ''}"
 
 
 def local_rewards(batch: Sequence[Scored], width: int) -> Tensor:

@@ -19,11 +19,10 @@ from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
-from bot_grpo.progress import RunLog, StopOnInterrupt
+from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
+from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir
 from bot_grpo.trainer import BoTGRPOTrainer
-from reward_models import react
-from sandbox.pool import open_sandbox
 from tasks.react import ReactRow, load_react
 
 Messages = list[dict[str, str]]
@@ -40,8 +39,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         keep_freed_memory()
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
-    settings = _reward_settings(args)
-    react.check(settings)
+    reward = RunReward(args.rewards, _reward_settings(args))
     train_rows, eval_rows = load_rows(args)
     _check_batch(args, len(train_rows))
     checkpoint = find_checkpoint(args, run)
@@ -56,24 +54,15 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
 
     started = time.time()
     log = RunLog(run, console=console, w_g=args.w_g, stop_on_alarm=args.stop_on_alarm)
-    stop = StopOnInterrupt()
-    with (
-        open_sandbox(
-            args.sandbox_workers,
-            timeout_s=args.sandbox_timeout,
-            screenshots=run.screenshots,
-            **react.sandbox_settings(settings),
-        ) as sandbox,
-        stop.listening(),
-    ):
+    stop, lost = StopOnInterrupt(), StopOnUnscored(args.max_unscored)
+    with reward.opened(run, args.sandbox_workers, args.sandbox_timeout) as reward_model, stop.listening():
         torch.manual_seed(args.seed)
         model = make_policy(args)
         if args.cold_start_steps and checkpoint is None:
             _cold_start(args, model, tokenizer, train_rows, run, console)
-        reward = react.make_reward(settings, sandbox=sandbox, cache=run.path / "judge-cache")
-        if args.w_g <= args.w_s * reward.bound:
+        if args.w_g <= args.w_s * reward_model.bound:
             console.print(
-                f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward.bound:g}: "
+                f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward_model.bound:g}: "
                 "a local penalty can outweigh the outcome",
                 soft_wrap=True,
             )
@@ -81,19 +70,25 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             console.print(f"note: {note}", soft_wrap=True)
         trainer = BoTGRPOTrainer(
             model,
-            reward,
+            reward_model,
             args,
             run=run,
             train_dataset=_dataset(args, train_rows),
             eval_dataset=_dataset(args, eval_rows) if eval_rows else None,
             processing_class=tokenizer,
-            callbacks=[log, stop],
+            callbacks=[log, stop, lost],
         )
         log.trainer = trainer
         for noisy in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(noisy)
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         trainer.save_model(str(run.path / "model"))
+    if lost.stopped:
+        why = (
+            f"over {args.max_unscored:.0%} of the rollouts had no score in {lost.STEPS} steps in a row: {log.unscored}"
+        )
+        run.log({"step": trainer.state.global_step, "alarms": [why]})
+        console.print(why, soft_wrap=True, markup=False)
     _finish(run, trainer, log, stop, started, console)
     return run
 
@@ -234,7 +229,7 @@ def _finish(
             **log.last_eval,
         }
     )
-    if (stop.asked or log.stopped_by) and steps < wanted:
+    if steps < wanted:
         why = f" by {log.stopped_by}" if log.stopped_by else ""
         console.print(
             f"stopped{why} at step {steps} of {wanted}; go on with: bot-grpo train --config {run.path}/config.yaml "

@@ -7,8 +7,9 @@ would put rewards on tokens which the policy never produced.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,19 @@ from reward_models.base import Span
 
 Spread = Literal["every", "last", "uniform", "proportional"]
 CharSpans = tuple[tuple[int, int], ...]
+_PAIRS = 1 << 20
+
+
+class _Once(dict[int, Any]):
+    """Values by token id, each made at its first use."""
+
+    def __init__(self, make: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: int) -> Any:
+        value = self[key] = self._make(key)
+        return value
 
 
 class TokenText:
@@ -35,31 +49,33 @@ class TokenText:
         self._added = {int(i): str(t.content) for i, t in tokenizer.added_tokens_decoder.items()}
         self._special |= {int(i) for i, t in tokenizer.added_tokens_decoder.items() if t.special}
         self._byte_level = "ByteLevel" in str(getattr(tokenizer.backend_tokenizer, "decoder", ""))
-        self._bytes: dict[int, bytes] = {}
+        self._bytes = _Once(self._look_up)
+        self._whole = _Once(lambda i: _decoded(self._bytes[i]))  # an id's text, where its bytes are whole characters
 
     def __call__(self, ids: Sequence[int]) -> tuple[str, CharSpans]:
         """Returns (text, spans): `spans[t]` is the half-open char span of `ids[t]`; the spans tile the text."""
         pieces = self._byte_pieces(ids) if self._byte_level else self._stream_pieces(ids)
-        spans, end = [], 0
-        for piece in pieces:
-            spans.append((end, end + len(piece)))
-            end += len(piece)
-        return "".join(pieces), tuple(spans)
+        ends = list(accumulate(map(len, pieces)))
+        return "".join(pieces), tuple(zip(chain((0,), ends), ends, strict=False))
 
     def _byte_pieces(self, ids: Sequence[int]) -> list[str]:
+        """Ids of whole characters are looked up; where one opens a character, bytes are decoded until none is open."""
+        found: list[str | None] = [self._whole[i] for i in ids]
+        pieces = [piece or "" for piece in found]
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        pieces = [decoder.decode(self._token_bytes(i)) for i in ids]
+        done = 0
+        for first in (t for t, piece in enumerate(found) if piece is None):
+            if first < done:
+                continue
+            done = first
+            while done < len(ids) and (done == first or decoder.getstate()[0]):
+                pieces[done] = decoder.decode(self._bytes[ids[done]])
+                done += 1
         tail = decoder.decode(b"", final=True)
         if tail:  # the sequence stops inside a character: it belongs to the last id that carries bytes
-            last = max(t for t, i in enumerate(ids) if self._token_bytes(i))
+            last = max(t for t, i in enumerate(ids) if self._bytes[i])
             pieces[last] += tail
         return pieces
-
-    def _token_bytes(self, token_id: int) -> bytes:
-        known = self._bytes.get(token_id)
-        if known is None:
-            known = self._bytes[token_id] = self._look_up(token_id)
-        return known
 
     def _look_up(self, token_id: int) -> bytes:
         if token_id in self._special:
@@ -77,6 +93,13 @@ class TokenText:
         stream = DecodeStream(skip_special_tokens=True)
         backend = self._tokenizer.backend_tokenizer
         return [stream.step(backend, int(i)) or "" for i in ids]
+
+
+def _decoded(raw: bytes) -> str | None:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 @lru_cache(maxsize=1)
@@ -105,32 +128,52 @@ def spread_spans(spans: Sequence[Span], tokens: CharSpans, spread: Spread = "eve
     Raises:
         ValueError: a span that is empty, reversed or outside of the text.
     """
-    starts = np.array([a for a, _ in tokens], dtype=np.int64)
-    ends = np.array([b for _, b in tokens], dtype=np.int64)
+    starts, ends = np.array(tokens, dtype=np.int64).reshape(-1, 2).T
     length = int(ends[-1]) if len(tokens) else 0
-    out = np.zeros(len(tokens))
-    covered: list[tuple[int, float]] = []
-    for start, end, value, _ in spans:
+    for start, end, _, _ in spans:
         if not 0 <= start < end <= length:
             raise ValueError(f"span [{start}, {end}) is not inside the completion's {length} characters")
-        first = int(np.searchsorted(ends, start, side="right"))  # holds the character `start`
-        last = int(np.searchsorted(starts, end - 1, side="right")) - 1
-        while starts[last] == ends[last]:  # step over tokens without text at the same place
-            last -= 1
-        if spread == "every":
-            begin = int(np.searchsorted(starts, start, side="left"))
-            out[begin : last + 1] += value
-            if begin > last:
-                covered.append((last, value))
-        elif spread == "last":
-            out[last] += value
-        else:
-            overlap = np.minimum(ends[first : last + 1], end) - np.maximum(starts[first : last + 1], start)
-            overlap = np.maximum(overlap, 0).astype(np.float64)
-            share = (overlap > 0).astype(np.float64) if spread == "uniform" else overlap
-            out[first : last + 1] += value * share / share.sum()
-    for token, value in covered:
-        out[token] = max(out[token], value, key=abs)
+    if not spans:
+        return np.zeros(len(tokens))
+    a_N, b_N = np.array([span[:2] for span in spans], dtype=np.int64).T
+    value_N = np.array([span[2] for span in spans], dtype=np.float64)
+    with_text = np.maximum.accumulate(np.where(ends > starts, np.arange(len(tokens)), 0))
+    last_N = with_text[np.searchsorted(starts, b_N - 1, side="right") - 1]  # holds the span's last character
+    out = np.zeros(len(tokens))
+    if spread == "last":
+        np.add.at(out, last_N, value_N)
+        return out
+    if spread == "every":
+        begin_N = np.searchsorted(starts, a_N, side="left")
+        out = _sums(begin_N, last_N, len(tokens), lambda span, token: value_N[span])
+        for n in np.flatnonzero(begin_N > last_N):
+            out[last_N[n]] = max(out[last_N[n]], value_N[n], key=abs)
+        return out
+
+    def share(span: NDArray[np.int64], token: NDArray[np.int64]) -> NDArray[np.float64]:
+        overlap = np.minimum(ends[token], b_N[span]) - np.maximum(starts[token], a_N[span])
+        weight = (overlap > 0).astype(np.float64) if spread == "uniform" else np.maximum(overlap, 0).astype(np.float64)
+        shared: NDArray[np.float64] = weight / np.bincount(span, weights=weight, minlength=len(spans))[span]
+        return value_N[span] * shared
+
+    first_N = np.searchsorted(ends, a_N, side="right")  # holds the span's first character
+    return _sums(first_N, last_N, len(tokens), share)
+
+
+def _sums(
+    first_N: NDArray[np.int64],
+    last_N: NDArray[np.int64],
+    length: int,
+    value: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """On each of `length` tokens the sum of `value(spans, tokens)`, over pairs of a span and a token of its range."""
+    out, counts_N = np.zeros(length), np.maximum(last_N - first_N + 1, 0)
+    # A few spans at a time: many that each cover a long text would be many pairs.
+    for part in np.split(np.arange(len(counts_N)), np.flatnonzero(np.diff(np.cumsum(counts_N) // _PAIRS)) + 1):
+        span = np.repeat(part, counts_N[part])
+        before = np.repeat(np.cumsum(counts_N[part]) - counts_N[part], counts_N[part])
+        token = first_N[span] + np.arange(len(span)) - before
+        out += np.bincount(token, weights=value(span, token), minlength=length)
     return out
 
 
@@ -142,3 +185,9 @@ def line_spans(text: str) -> list[tuple[int, int]]:
         spans.append((start, end))
         start = end
     return spans
+
+
+def per_line(text: str, values: Sequence[float], reason: str = "") -> tuple[Span, ...]:
+    """Spans with a value for each line of `text` (as many as `text.split("\\n")` has); none where it is 0."""
+    lines = zip(line_spans(text), values, strict=True)
+    return tuple(Span(a, b, value, reason) for (a, b), value in lines if value and a < b)

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reward_models.base import RewardSignal, Rollout, TokenRewardModel, Unscored
-from reward_models.functions import RewardFunction, is_reward_function
+from reward_models.functions import as_model
 from reward_models.scoring import answers_of, checked, said
+from sandbox.errors import SetupError
 
 Samples = Mapping[str, Rollout]
 Encoded = tuple[str, tuple[int, ...], tuple[tuple[int, int], ...]]
@@ -118,6 +119,8 @@ def _problem(model: TokenRewardModel, rollout: Rollout) -> str:
         (signal,) = _answers(model, [rollout])
     except AskError as error:
         return str(error)
+    except SetupError:
+        raise
     except Exception as error:  # whatever a model raises
         return f"it raised {said(error)}"
     try:
@@ -169,8 +172,7 @@ def repeated(model: TokenRewardModel, samples: Samples, tolerance: float = TOLER
 
 def inputs(model: TokenRewardModel, samples: Samples) -> list[Finding]:
     """The model changes neither the list that it gets nor the rows."""
-    given = [replace(r, row=copy.deepcopy(dict(r.row))) for r in samples.values()]
-    before = copy.deepcopy(given)
+    given, before = ([_copy(r) for r in samples.values()] for _ in range(2))
     passed = list(given)
     answers_of(model, passed)
     found = []
@@ -226,11 +228,14 @@ _TOLERANT = frozenset({"batch", "order", "repeated"})
 
 
 def run_check(model: Any, name: str, samples: Samples, tolerance: float, slow_s: float) -> list[Finding]:
-    """One check of `CHECKS`. What the model raises is a finding."""
+    """One check of `CHECKS`. What the model raises is a finding, but for a missing tool (SetupError)."""
     check, _ = CHECKS[name]
+    samples = {where: _copy(r) for where, r in samples.items()}  # a model that writes into rows spoils its own alone
     setting = (tolerance,) if name in _TOLERANT else (slow_s,) if name == "speed" else ()
     try:
         return check(model, samples, *setting)
+    except SetupError:
+        raise
     except Exception as error:  # whatever a model raises
         return [Finding(name, "", str(error) if isinstance(error, AskError) else f"it raised {said(error)}")]
 
@@ -282,8 +287,7 @@ class RewardModelContract:
     def _passes(self, name: str) -> None:
         cls = type(self)
         if "_made" not in vars(cls):
-            made = self.make_model()
-            cls._made = RewardFunction(made) if is_reward_function(made) else made
+            cls._made = as_model(self.make_model())
         found = run_check(cls._made, name, self.samples(), self.tolerance, self.slow_s)
         assert not found, "\n".join(map(str, found))
 
@@ -298,6 +302,10 @@ Scores = tuple[float | None, NDArray[np.float64]]
 
 class AskError(Exception):
     """What the model gives for a batch cannot be used at all."""
+
+
+def _copy(rollout: Rollout) -> Rollout:
+    return replace(rollout, row=copy.deepcopy(dict(rollout.row)))
 
 
 def _answers(model: TokenRewardModel, rollouts: Sequence[Rollout]) -> list[RewardSignal | None]:

@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from reward_models.base import Answer, RewardSignal, Rollout, Unscored
+from reward_models.base import Answer, RewardSignal, Rollout, TokenRewardModel, Unscored
 
 _TRL = ("prompts", "completions", "completion_ids")
+_NO_COLUMNS = frozenset({"prompt", "completion", *_TRL})  # TRL gives these of a data set to nobody
 _WRONG_FORM = (TypeError, KeyError, IndexError, AttributeError)  # what text raises in a function that wants messages
 
 
@@ -17,6 +18,12 @@ def is_reward_function(value: Any) -> bool:
     if inspect.isclass(value) or not callable(value) or hasattr(value, "score"):
         return False
     return any(name in _parameters(value) for name in _TRL)
+
+
+def as_model(value: Any) -> TokenRewardModel:
+    """A reward model as it is; a reward function as the model that asks it."""
+    model: TokenRewardModel = RewardFunction(value) if is_reward_function(value) else value
+    return model
 
 
 class RewardFunction:
@@ -64,7 +71,7 @@ class RewardFunction:
         if chat:
             prompts = [[{"role": "user", "content": text}] for text in prompts]
             completions = [[{"role": "assistant", "content": text}] for text in completions]
-        names = dict.fromkeys(name for r in rollouts for name in r.row if name not in _TRL)
+        names = dict.fromkeys(name for r in rollouts for name in r.row if name not in _NO_COLUMNS)
         given = {name: [r.row.get(name) for r in rollouts] for name in names} | self.arguments
         given |= {
             "prompts": prompts,

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from reward_models.base import TokenRewardModel
 from reward_models.errors import RewardError
-from reward_models.functions import RewardFunction, is_reward_function
+from reward_models.functions import RewardFunction, as_model, is_reward_function
 from reward_models.scoring import said
 from sandbox.errors import SetupError
 
@@ -77,7 +77,7 @@ def make(target: Any, arguments: Mapping[str, Any], name: str) -> TokenRewardMod
         raise
     except Exception as error:  # whatever a plug-in raises
         raise RewardError(f"{name} cannot be made: {said(error)}") from error
-    return RewardFunction(made) if is_reward_function(made) else _with_score(made, name)
+    return _with_score(as_model(made), name)
 
 
 def _with_score(model: Any, name: str) -> TokenRewardModel:

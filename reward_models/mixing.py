@@ -42,9 +42,11 @@ class Source:
 class Mix:
     """G and S_t are the weighted sums of those of its sources, each on tokens by its own `spread`.
 
-    A rollout that one of the sources could not score is unscored. Where all sources are local, G is 0. Metrics and
-    details of all sources are kept, and `G/NAME`, `S/NAME` (the mean over tokens) say what each one added; the first
-    source that annotates steps gives them. `details["sources"]` holds what each source said (`Scored`), by name.
+    A rollout that one of the sources could not score is unscored. A source that has no outcome for any rollout of a
+    batch counts as local; where there is none at all the mix has none, unless all its sources are called local: then
+    G is 0. Metrics and details of all sources are kept, and `G/NAME`, `S/NAME` (the mean over tokens) say what each one
+    added; the first source that annotates steps gives them. `details["sources"]` holds what each source said
+    (`Scored`), by name.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -62,29 +64,33 @@ class Mix:
 
     def score(self, rollouts: Sequence[Rollout]) -> list[Answer]:
         """One answer a rollout, in order."""
-        columns = [score(source.model, rollouts, outcome=source.gives_outcome) for source in self.sources]
-        return [self._mixed(each) for each in zip(*columns, strict=True)]
+        columns = [score(source.model, rollouts, outcome=False) for source in self.sources]
+        gives = [s.gives_outcome and _has_outcome(column) for s, column in zip(self.sources, columns, strict=True)]
+        return [self._mixed(each, gives) for each in zip(*columns, strict=True)]
 
     def close(self) -> None:
         """Close the sources that can be closed."""
         for source in self.sources:
             close(source.model)
 
-    def _mixed(self, parts: Sequence[Scored]) -> Answer:
+    def _mixed(self, parts: Sequence[Scored], gives: Sequence[bool]) -> Answer:
         bad = [f"{n}: {p.reason}" for n, p in zip(self.names, parts, strict=True) if p.signal is None]
+        signals = [p.signal for p in parts if p.signal is not None]
+        if not bad:
+            missing = [n for n, g, s in zip(self.names, gives, signals, strict=True) if g and s.outcome is None]
+            bad = [f"{n}: it has no outcome here, and one elsewhere" for n in missing]
         if bad:
             return Unscored("; ".join(bad))
-        signals = [p.signal for p in parts if p.signal is not None]
-        outcome, local_T = 0.0, np.zeros(len(parts[0].rollout.token_ids))
+        outcome = 0.0 if any(gives) or not any(s.gives_outcome for s in self.sources) else None
+        local_T = np.zeros(len(parts[0].rollout.token_ids))
         metrics: dict[str, float] = {}
         details: dict[str, Any] = {}
-        for name, source, part, signal in zip(self.names, self.sources, parts, signals, strict=True):
+        for name, source, part, signal, counts in zip(self.names, self.sources, parts, signals, gives, strict=True):
             metrics |= signal.metrics
             details |= signal.details
-            if source.gives_outcome:
-                added = source.weight_g * float(signal.outcome or 0.0)
-                outcome += added
-                metrics[f"G/{name}"] = added
+            if counts and outcome is not None and signal.outcome is not None:
+                metrics[f"G/{name}"] = source.weight_g * signal.outcome
+                outcome += metrics[f"G/{name}"]
             if source.gives_local:
                 local_T += source.weight_s * part.local_T
                 metrics[f"S/{name}"] = float(source.weight_s * part.local_T.mean()) if local_T.size else 0.0
@@ -95,6 +101,12 @@ class Mix:
             steps=next((s.steps for s in signals if s.steps is not None), None),
             tokens=tuple(local_T.tolist()),
         )
+
+
+def _has_outcome(column: Sequence[Scored]) -> bool:
+    """Whether a source that could score something says of anything what its outcome is."""
+    signals = [one.signal for one in column if one.signal is not None]
+    return not signals or any(s.outcome is not None for s in signals)
 
 
 def close(model: object) -> None:

@@ -13,6 +13,9 @@ import sys
 VERBS = {
     "train": "train a model on a task with token-level rewards",
     "report": "write report.html for a run",
+    "new-reward": "write a reward model to begin with",
+    "check-reward": "say whether a reward model keeps to what every one has to",
+    "score": "score replies with reward models, without training",
     "sandbox": "compile and render React components, one verdict a line",
     "judge": "compare runs by their pages: win rates and rankings, by a model or by rules",
     "algorithms": "list the algorithms: equation, defaults, source, departures",

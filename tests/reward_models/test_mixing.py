@@ -70,9 +70,23 @@ def test_what_one_source_could_not_score_is_unscored_and_says_by_whom() -> None:
     assert one.reason.startswith("judge: no answer; wild: span [0, 99) is not inside")
 
 
-def test_a_source_without_an_outcome_has_to_be_called_local() -> None:
-    (one,) = score(Mix([Source(plugins.Lengths())]), [TEXT])
-    assert "its role is local" in one.reason
+def test_a_source_without_outcomes_counts_as_local_and_alone_has_no_g() -> None:
+    (one,) = score(Mix([Source(Fixed(RewardSignal(2.0))), Source(plugins.Lengths())]), [TEXT])
+    assert one.signal is not None
+    assert one.signal.outcome == 2.0
+    assert one.local_T.any()
+    (alone,) = score(Mix([Source(plugins.Lengths())]), [TEXT])
+    assert alone.reason == "there is no outcome G; as a source of local rewards alone its role is local"
+
+
+def test_a_source_whose_outcome_is_missing_here_and_there_leaves_those_unscored() -> None:
+    class Now(Fixed):
+        def score(self, rollouts: Any) -> Any:
+            return [RewardSignal(None if r.prompt == "hard" else 1.0) for r in rollouts]
+
+    good, bad = score(Mix([Source(Now(None), name="judge")]), [TEXT, rollout("ab", prompt="hard")])
+    assert good.signal is not None
+    assert bad.reason == "judge: it has no outcome here, and one elsewhere"
 
 
 def test_an_empty_completion_is_mixed_too() -> None:

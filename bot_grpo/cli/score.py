@@ -1,0 +1,224 @@
+"""`bot-grpo score`: what reward models say of replies, on text and on the policy's tokens, without training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from bot_grpo.cli.check_reward import json_mapping
+from bot_grpo.cli.parser import Parser
+from bot_grpo.errors import UserError
+from bot_grpo.replies import Encoder, Reply, read_replies
+from bot_grpo.reward_sources import SourceSpec, mixed, open_models, read_sources
+from reward_models.base import TokenRewardModel
+from reward_models.mixing import close
+from reward_models.scoring import Scored, score
+
+_BATCH = 32
+_TELL = 500  # rows between two lines of progress
+_EPILOG = """\
+--input is a .jsonl, .csv or .parquet file whose rows have a completion, and maybe a prompt, an id and the fields that a
+reward model reads; or the directory of a run that train wrote. A text that no policy sampled has the tokens that the
+tokenizer makes of it; a run's rollouts keep their own. Several --reward are mixed: their outcomes and their local
+rewards add up. NAME may be JSON instead, as in a config: {"model": "steps", "w_g": 2, "role": "local"}.
+Exit code: 0 done, 1 nothing could be scored, 2 bad input.
+
+examples:
+  bot-grpo score --reward vowels.py:Vowels --args '{"weight": 0.5}' --input replies.jsonl --html scores.html
+  bot-grpo score --reward compiler --reward arithmetic --input runs/mine --output scores.jsonl
+"""
+
+
+class _Arguments(argparse.Action):
+    """--args belongs to the --reward before it."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        if not namespace.reward:
+            raise UserError("--args belongs after the --reward that it is for")
+        given = json_mapping(values, "--args")
+        namespace.reward[-1] = replace(namespace.reward[-1], args=given)
+
+
+class _Reward(argparse.Action):
+    """One source, by name or as JSON."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        namespace.reward = [*(namespace.reward or []), *read_sources(values)]
+
+
+def main(argv: list[str]) -> int:
+    args = _parser().parse_args(argv)
+    if not args.reward:
+        raise UserError("name a reward model: --reward NAME")
+    if args.output is None and args.html is None:
+        raise UserError("say where to write: --output FILE.jsonl, --html FILE.html, or both")
+    if args.html is not None:
+        from bot_grpo.pages import check_name
+
+        check_name(args.html)
+    replies = _peeked(read_replies(args.input))  # what is wrong with the input is said before anything is loaded
+    specs = [s if args.timeout is None or s.timeout_s else replace(s, timeout_s=args.timeout) for s in args.reward]
+    model = mixed(specs, open_models(specs))
+    try:
+        return _score(args, specs, model, replies)
+    finally:
+        close(model)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="bot-grpo score",
+        description="Score replies with one or more reward models: G, marks on the text, and a reward on each token.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--reward", action=_Reward, metavar="NAME", help="a reward model; may be given several times")
+    parser.add_argument("--args", action=_Arguments, metavar="JSON", help="arguments of the --reward before it")
+    parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="the replies, or a run's directory")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write a JSON object a line here")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with token heat-maps here")
+    parser.add_argument(
+        "--tokenizer",
+        default="smollm2-135m",
+        metavar="NAME",
+        help="whose tokens: smollm2-135m (embedded), a folder, or a hub id (default: smollm2-135m)",
+    )
+    parser.add_argument(
+        "--w-g", type=float, default=1.0, metavar="W", help="weight of G in a token's reward (default 1)"
+    )
+    parser.add_argument(
+        "--w-s", type=float, default=1.0, metavar="W", help="weight of S in a token's reward (default 1)"
+    )
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for a batch; a child process keeps to it")
+    return parser
+
+
+def _peeked(replies: Iterator[Reply]) -> Iterator[Reply]:
+    first = next(replies)
+
+    def all_of_them() -> Iterator[Reply]:
+        yield first
+        yield from replies
+
+    return all_of_them()
+
+
+def _score(
+    args: argparse.Namespace, specs: Sequence[SourceSpec], model: TokenRewardModel, replies: Iterator[Reply]
+) -> int:
+    from bot_grpo.models import load_tokenizer
+    from bot_grpo.score_page import MAX_REPLIES, page_row, write_score_page
+
+    names = ", ".join(spec.model for spec in specs)
+    print(f"scoring {args.input} with {names}; tokens of {args.tokenizer}", flush=True)
+    encode = Encoder(load_tokenizer(args.tokenizer))
+    reasons: Counter[str] = Counter()
+    total = scored = 0
+    own_tokens = False
+    page: list[dict[str, Any]] = []
+    with _whole_file(args.output) as file:
+        while batch := list(islice(replies, _BATCH)):
+            for reply, one in zip(batch, score(model, [r.rollout(encode) for r in batch], outcome=False), strict=True):
+                row = result_row(reply, one, w_g=args.w_g, w_s=args.w_s)
+                own_tokens |= reply.tokens is not None
+                if file is not None:
+                    file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+                if args.html is not None and len(page) < MAX_REPLIES:
+                    page.append(page_row({**row, "token_ids": list(one.rollout.token_ids)}))
+                total, scored = total + 1, scored + row["scored"]
+                if not row["scored"]:
+                    reasons[row["reason"]] += 1
+                if total % _TELL == 0:
+                    print(f"{total:,} replies", file=sys.stderr, flush=True)
+    note = (
+        "Tokens are those that the rows say were sampled."
+        if own_tokens
+        else f"Tokens are those that {args.tokenizer} makes of each text: no policy sampled it here."
+    )
+    if args.html is not None:
+        facts = {"Rewards": names, "Tokenizer": args.tokenizer, "Reward of a token": f"{args.w_g:g} G + {args.w_s:g} S"}
+        write_score_page(args.html, page, title=args.input.name, facts=facts, notes=[note], total=total)
+    for reason, count in reasons.most_common(5):
+        print(f"not scored, {count} of {total}: {reason}", file=sys.stderr)
+    print(f"{scored:,} of {total:,} replies scored. {note}")
+    print(f"wrote {' and '.join(str(path) for path in (args.output, args.html) if path is not None)}")
+    return 0 if scored else 1
+
+
+def result_row(reply: Reply, one: Scored, *, w_g: float = 1.0, w_s: float = 1.0) -> dict[str, Any]:
+    """What is written of a reply. Offsets are characters of `completion`; `outcome` is null where a model has none.
+
+    `tokens` have their text, where it stands, the local reward S and the reward w_g G + w_s S. What could not be scored
+    has `scored` false, the `reason`, and tokens whose rewards are null.
+    """
+    rollout, signal = one.rollout, one.signal
+    scored, text = signal is not None, rollout.completion
+    g = signal.outcome if signal is not None else None
+    tokens = [
+        {
+            "text": text[start:end],
+            "start": start,
+            "end": end,
+            "local": s if scored else None,
+            "reward": w_g * (g or 0.0) + w_s * s if scored else None,
+        }
+        for (start, end), s in zip(rollout.spans, one.local_T.tolist(), strict=True)
+    ]
+    changed = text != reply.completion
+    return {
+        "id": reply.id,
+        "prompt": reply.prompt,
+        "completion": text,
+        **({"note": "the tokenizer cannot spell this text to the letter; its spelling was scored"} if changed else {}),
+        "truncated": reply.truncated,
+        "scored": scored,
+        "reason": one.reason,
+        "outcome": g,
+        "spans": list(_marks(one)),
+        "metrics": {k: v for k, v in signal.metrics.items() if math.isfinite(v)} if signal is not None else {},
+        "tokens": tokens,
+    }
+
+
+def _marks(one: Scored) -> Iterator[dict[str, Any]]:
+    """The spans with a value; of a mix, those of each source, which is named."""
+    if one.signal is None:
+        return
+    sources: Mapping[str, Scored] = one.signal.details.get("sources") or {"": one}
+    for name, part in sources.items():
+        for span in part.signal.spans if part.signal is not None else ():
+            source = {"source": name} if name else {}
+            yield {"start": span.start, "end": span.end, "value": span.value, "reason": str(span.reason), **source}
+
+
+@contextmanager
+def _whole_file(path: Path | None) -> Iterator[IO[str] | None]:
+    """A file that is there whole or not at all. Raises UserError."""
+    if path is None:
+        yield None
+        return
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            yield file
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException as error:
+        os.unlink(name)
+        if isinstance(error, OSError):
+            raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        raise
