@@ -132,18 +132,19 @@ def test_a_component_over_the_limit_of_memory_has_crashed_and_the_machine_has_no
     assert greedy.status is Status.CRASHED
     assert greedy.diagnostics[-1].message == "needed more than 1 GB of memory, twice"
     assert modest.status is Status.OK
-    assert 1 << 30 < most < 3 << 30
+    assert 0.8 * (1 << 30) < most < 3 << 30  # looked at now and then, so the peak itself may be missed
 
 
 def test_a_browser_is_replaced_after_so_many_components_or_when_it_holds_much() -> None:
     workers: set[int] = set()
+    others = set(children("sandbox.render_worker"))  # other tests' sandboxes live on
 
     def count(index: int, outcome: object) -> None:
-        workers.update(children("sandbox.render_worker"))
+        workers.update(set(children("sandbox.render_worker")) - others)
 
     with Sandbox(recycle_after=3) as sandbox:
         outcomes = sandbox.run([page(str(i)) for i in range(8)], on_done=count)
-        (tree,) = render_trees()
+        (tree,) = (tree for tree in render_trees() if tree[0] not in others)
         held = sum(map(memory_of, tree))
     assert len(workers) == 3
     workers.clear()
