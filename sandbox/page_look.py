@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import CDPSession
-
 from sandbox.browser import Tab
 from sandbox.limits import JUDGE_CPU_S
 from sandbox.page_score import Checked, Look
@@ -26,35 +24,44 @@ class LookError(Exception):
     """A page could not be measured: the message says why."""
 
 
-async def prepare(cdp: CDPSession, worker: Path) -> None:
-    """Let axe-core run in a world of its own in every new document, before any script of the page."""
-    axe = (worker / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-    source = f"{_NO_CLOCK}\n{axe}\naxe.configure({{ noHtml: true }});"
-    await cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": _WORLD})
+class PageJudge:
+    """Measures the pages of a tab."""
 
+    def __init__(self, tab: Tab) -> None:
+        self._tab = tab
+        self._world = 0  # of the document in the tab
 
-async def look(tab: Tab, png: bytes) -> Look:
-    """What can be said of the page as it stands; `png` is its screenshot. Raises LookError."""
-    made = await tab.cdp.send("Page.createIsolatedWorld", {"frameId": tab.frame, "worldName": _WORLD})
-    asked = {
-        "expression": _LOOK,
-        "contextId": made["executionContextId"],
-        "awaitPromise": True,
-        "returnByValue": True,
-    }
-    result = await _within_cpu(tab, asyncio.ensure_future(tab.cdp.send("Runtime.evaluate", asked)))
-    if "exceptionDetails" in result:
-        raise LookError(f"axe-core fails on it: {_message(result['exceptionDetails'])}")
-    found = result["result"]["value"]
-    return Look(
-        used=used_share(png),
-        contrast=_checked(found["contrast"]),
-        names=_checked(found["names"]),
-        width=round(found["width"]),
-        shown=found["shown"],
-        cut=found["cut"]["count"],
-        cut_examples=tuple(found["cut"]["examples"]),
-    )
+    async def prepare(self, worker: Path) -> None:
+        """Let axe-core run in a world of its own in every new document, before any script of the page."""
+        axe = (worker / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+        source = f"{_NO_CLOCK}\n{axe}\naxe.configure({{ noHtml: true }});"
+        self._tab.cdp.on("Runtime.executionContextCreated", self._on_world)
+        await self._tab.cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": source, "worldName": _WORLD})
+
+    def _on_world(self, event: Mapping[str, Any]) -> None:
+        context = event["context"]
+        data = context.get("auxData", {})
+        if context["name"] == _WORLD and data.get("type") == "isolated" and data.get("frameId") == self._tab.frame:
+            self._world = context["id"]
+
+    async def look(self, png: bytes) -> Look:
+        """What can be said of the page as it stands; `png` is its screenshot. Raises LookError."""
+        asked = {"expression": _LOOK, "contextId": self._world, "awaitPromise": True, "returnByValue": True}
+        looking = asyncio.ensure_future(self._tab.cdp.send("Runtime.evaluate", asked))
+        used = asyncio.ensure_future(asyncio.to_thread(used_share, png))  # meanwhile
+        result = await _within_cpu(self._tab, looking)
+        if "exceptionDetails" in result:
+            raise LookError(f"axe-core fails on it: {_message(result['exceptionDetails'])}")
+        found = result["result"]["value"]
+        return Look(
+            used=await used,
+            contrast=_checked(found["contrast"]),
+            names=_checked(found["names"]),
+            width=round(found["width"]),
+            shown=found["shown"],
+            cut=found["cut"]["count"],
+            cut_examples=tuple(found["cut"]["examples"]),
+        )
 
 
 async def _within_cpu(tab: Tab, work: asyncio.Future[dict[str, Any]]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from sandbox.interact import check
 from sandbox.limits import AFTER_CLICK_MS, MEMORY, PATIENCE, RECYCLE_AFTER, VIRTUAL_MS
 from sandbox.outcome import PageScore, RequirementResult, Status
 from sandbox.page import Names, document, extra_bundle_call, first_script, start_call
-from sandbox.page_look import LookError, look, prepare
+from sandbox.page_look import LookError, PageJudge
 from sandbox.page_score import Look, blank, page_score
 from sandbox.pixels import is_uniform
 from sandbox.processes import cpu_of, memory_of, waited_of
@@ -85,7 +85,8 @@ class Renderer:
         recycle_after: int = RECYCLE_AFTER,
     ) -> None:
         self._worker = worker
-        self._judge = judge
+        self._judging = judge
+        self._judge: PageJudge | None = None
         self._screenshots = screenshots
         self._memory = memory
         self._recycle_after = recycle_after
@@ -102,8 +103,9 @@ class Renderer:
         """Start the browser; returns its version. Raises playwright's Error, or TimeoutError."""
         opening = open_tab(playwright, chromium, self._names, self._first_script)
         self._tab = await asyncio.wait_for(opening, _START_S)
-        if self._judge:
-            await prepare(self._tab.cdp, self._worker)
+        if self._judging:
+            self._judge = PageJudge(self._tab)
+            await self._judge.prepare(self._worker)
         self._opening = asyncio.ensure_future(self._tab.open())
         return self._tab.browser.version
 
@@ -200,8 +202,7 @@ class Renderer:
         shown = view.show(png, opened)
         if shown.status is not Status.OK:
             return shown
-        if self._judge:
-            await view.measure(png)
+        await view.measure(png)
         if job.requirements:
             await check(tab.cdp, tab.frame, job.requirements, lambda: tab.settle(AFTER_CLICK_MS), view.results)
         return view.with_results("")
@@ -210,7 +211,7 @@ class Renderer:
 class _View:
     """What is known of the component that is being rendered."""
 
-    def __init__(self, tab: Tab, screenshots: Path | None, job: Job, judge: bool) -> None:
+    def __init__(self, tab: Tab, screenshots: Path | None, job: Job, judge: PageJudge | None) -> None:
         self.job = job
         self.step = ""
         self.shown: Rendered | None = None
@@ -231,15 +232,17 @@ class _View:
             status, troubles = Status.BLANK, (Trouble("the component left its page"), *troubles)
         elif is_uniform(png):
             status = Status.RUNTIME_ERROR if troubles else Status.BLANK
-        empty = self._judge and status is Status.BLANK
+        empty = self._judge is not None and status is Status.BLANK
         why = troubles[0].message if troubles else "every pixel has the same colour"
         self.shown = Rendered(status, troubles, screenshot=self._save(png), page=blank(why) if empty else None)
         return self.shown
 
     async def measure(self, png: bytes) -> None:
-        """Take what the page judge needs, before anybody uses the page."""
+        """Take what the page judge needs (if there is one), before anybody uses the page."""
+        if self._judge is None:
+            return
         try:
-            self._look = await look(self._tab, png)
+            self._look = await self._judge.look(png)
         except (LookError, Error) as error:
             self._look = str(error).partition("\n")[0]
 
@@ -249,7 +252,7 @@ class _View:
         missing = RequirementResult(False, why)
         results = tuple(self.results.get(i, missing) for i in range(len(self.job.requirements)))
         rendered = replace(self.shown, requirements=results)
-        if not self._judge:
+        if self._judge is None:
             return rendered
         if isinstance(self._look, str):
             return replace(rendered, page_reason=self._look)
