@@ -73,7 +73,7 @@ def test_every_built_in_name_leads_somewhere(name: str) -> None:
 
 
 BAD = [
-    ("proces", {}, "did you mean 'process'"),
+    ("lexica", {}, "did you mean 'lexical'"),
     ("nothing_like_it", {}, "module:attribute or path/to/file.py:Name"),
     ("plugins:Vowel", {}, "plugins has no 'Vowel'; did you mean 'Vowels'"),
     ("plugins:Vowel", {}, "ready"),
