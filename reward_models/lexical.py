@@ -33,7 +33,7 @@ class LexicalReward:
         patterns: regular expression -> value, or {"value": ..., "reason": ...}. Matches are found as `finditer` does;
             flags go into the pattern ("(?i)todo"). An empty match is no character and has no value.
         bound: B; a sum beyond it is cut.
-        seconds: the deadline of one pattern on one completion.
+        seconds: the deadline of one pattern on one completion, in CPU time.
 
     Raises:
         RewardError: no patterns, one that is no regular expression, or a value that is no number within the bound.

@@ -17,7 +17,7 @@ from reward_models.base import Rollout
 from reward_models.errors import RewardError
 
 SPLIT_SECONDS = 2.0
-"""How long a regular expression of one's own may look at one completion."""
+"""How long a regular expression of one's own may look at one completion, in CPU time."""
 
 Spans = Sequence[tuple[int, int]]
 Split = str | Callable[[str], Spans]
@@ -168,8 +168,8 @@ def _tagged(text: str) -> list[_Piece]:
 
 def _marked(text: str) -> list[_Piece]:
     marks = list(_STEP_MARK.finditer(text))
-    ends = [m.start() for m in marks[1:]] + [len(text)]
-    return [(m.start(), end, end) for m, end in zip(marks, ends, strict=True) if m[0].lower() != "(final)"]
+    starts = [*(m.start() for m in marks), len(text)]
+    return [(m.start(), end, end) for m, end in zip(marks, starts[1:], strict=True) if m[0].lower() != "(final)"]
 
 
 def _given(spans: Spans, length: int) -> list[_Piece]:
