@@ -69,7 +69,9 @@ def main(argv: list[str]) -> int:
         write_page(args.output, (text + "\n").encode("utf-8", "replace"))
     if args.html is not None:
         write_win_page(args.html, sides, played, ranked, str(asked["judge"]))
-        print(f"wrote {args.html}")
+    written = [str(path) for path in (args.output, args.html) if path is not None]
+    if written:
+        print(f"wrote {' and '.join(written)}")
     return 0 if any(result.score is not None for match in played for result in match.results) else 1
 
 
