@@ -58,7 +58,8 @@ def test_a_prefix_keeps_its_spans_but_for_a_character_that_it_cuts(
     (text, spans), (start, some) = token_text(ids), token_text(ids[:cut])
     whole = len(start) - (len(start) - len(start.rstrip("\ufffd")))
     assert text[:whole] == start[:whole]
-    assert [s for s in some if s[1] <= whole] == [s for s in spans[:cut] if s[1] <= whole]
+    for one, other in zip(some, spans, strict=False):  # a token that holds a part of the cut character has another end
+        assert one == other or one[1] > whole
 
 
 @given(
