@@ -10,7 +10,7 @@ from reward_models.base import Answer, RewardSignal, Rollout, TokenRewardModel, 
 
 _TRL = ("prompts", "completions", "completion_ids")
 _NO_COLUMNS = frozenset({"prompt", "completion", *_TRL})  # TRL gives these of a data set to nobody
-_WRONG_FORM = (TypeError, KeyError, IndexError, AttributeError)  # what text raises in a function that wants messages
+_MESSAGES_WANTED = ("string indices must be", "string index out of range", "'str' object has no attribute")
 
 
 def is_reward_function(value: Any) -> bool:
@@ -29,8 +29,8 @@ def as_model(value: Any) -> TokenRewardModel:
 class RewardFunction:
     """A source of G. It gets the columns of the rollouts' rows as TRL gives those of a data set, and `arguments`.
 
-    Completions come as text; where that raises, as the lists of messages that TRL makes of chat prompts. A None leaves
-    its rollout unscored.
+    Completions come as text; where the function takes them for messages, as the lists of messages that TRL makes of
+    chat prompts. A None leaves its rollout unscored.
     """
 
     bound = 0.0
@@ -44,26 +44,21 @@ class RewardFunction:
         """One answer for each value that the function gives, in its order."""
         try:
             values = self._call(rollouts, chat=False)
-        except _WRONG_FORM as error:
+        except Exception as error:
             values = self._again(rollouts, error)
         return self._awaited(rollouts, values) if inspect.isawaitable(values) else _signals(values)
 
     async def _awaited(self, rollouts: Sequence[Rollout], values: Awaitable[Any]) -> list[Answer]:
         try:
             return _signals(await values)
-        except _WRONG_FORM as error:
-            again = self._again(rollouts, error)
-            try:
-                return _signals(await again)
-            except _WRONG_FORM:
-                raise error from None
+        except Exception as error:
+            return _signals(await self._again(rollouts, error))
 
     def _again(self, rollouts: Sequence[Rollout], error: Exception) -> Any:
-        """As chat; where that doesn't help either, the first error was the one."""
-        try:
-            return self._call(rollouts, chat=True)
-        except _WRONG_FORM:
-            raise error from None
+        """With messages, if `error` is what a text gives to whoever takes it for them."""
+        if not any(words in str(error) for words in _MESSAGES_WANTED):
+            raise error
+        return self._call(rollouts, chat=True)
 
     def _call(self, rollouts: Sequence[Rollout], *, chat: bool) -> Any:
         prompts: list[Any] = [r.prompt for r in rollouts]

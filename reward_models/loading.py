@@ -25,6 +25,9 @@ GROUP = "bot_grpo.reward_models"
 
 BUILT_IN = {
     "compiler": "reward_models.react:open_compiler",
+    "process": "reward_models.process:ProcessReward",
+    "implicit": "reward_models.implicit:ImplicitReward",
+    "steps": "reward_models.steps:StepsReward",
     "arithmetic": "reward_models.arithmetic:ArithmeticReward",
     "lexical": "reward_models.lexical:LexicalReward",
 }

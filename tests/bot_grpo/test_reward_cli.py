@@ -75,25 +75,14 @@ def error_of(capsys: pytest.CaptureFixture[str]) -> str:
 # -- new-reward -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "made"),
-    [
-        ("short-lines", "short_lines.py", "ShortLines"),
-        ("ShortLines", "short_lines.py", "ShortLines"),
-        ("no TODOs2", "no_todo_s2.py", None),
-    ],
-)
-def test_a_new_reward_is_fit_as_it_comes(
-    name: str, file: str, made: str | None, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("name", ["short-lines", "ShortLines", "short lines", "Short_Lines"])
+def test_a_new_reward_is_fit_as_it_comes(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new-reward", name]) == 0
     out = capsys.readouterr().out
-    if made is None:
-        (made,) = [line.split()[1].rstrip(":") for line in (here / file).read_text().split("\n") if line[:5] == "class"]
-    assert f"bot-grpo check-reward {file}:{made}" in out
-    assert f"bot-grpo train --config react-smollm2-cpu --rewards {file}:{made}" in out
+    assert "bot-grpo check-reward short_lines.py:ShortLines" in out
+    assert "bot-grpo train --config react-smollm2-cpu --rewards short_lines.py:ShortLines" in out
     if name == "short-lines":
-        assert main(["check-reward", f"{file}:{made}", "--args", '{"longest": 20}']) == 0
+        assert main(["check-reward", "short_lines.py:ShortLines", "--args", '{"longest": 20}']) == 0
 
 
 def test_a_new_reward_never_writes_over_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,6 +134,12 @@ def test_a_reward_function_gets_the_columns_that_it_names_and_its_arguments() ->
     assert one.reason.startswith("solved raised ValueError: it wants the column solution; the rows have: answer")
 
 
+def test_a_function_of_text_is_never_given_messages_by_mistake() -> None:
+    """`3 in messages` would be a quiet False."""
+    (one,) = score(load_reward("plugins:solved"), [rollout("3", solution=3)])
+    assert "requires string as left operand" in one.reason
+
+
 def test_an_error_of_the_functions_own_is_the_one_that_is_told() -> None:
     (one,) = score(load_reward("plugins:buggy_reward"), [rollout("a")])
     assert "KeyError: 'my own bug'" in one.reason
