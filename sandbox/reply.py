@@ -344,11 +344,14 @@ class _Block:
         self.closed, self.end, self.resume = True, end, resume
 
     def _closing_tail(self, start: int, end: int) -> re.Match[str] | None:
-        mark = _last(_FENCE_LAST, self.text, start, end) if self.fence.run[0] == "`" else None
+        ticks = self.fence.run[0] == "`" and self.text.rfind("```", start, end) >= 0
+        mark = _last(_FENCE_LAST, self.text, start, end) if ticks else None
         return mark if mark and not mark["info"] and len(mark["run"]) >= len(self.fence.run) else None
 
     def _content(self, start: int, end: int) -> int | None:
         """Where a line's code begins, behind the quote marks and the indent that the fence has, too."""
+        if not (self.quotes or self.fence.indent):
+            return start
         text, at = self.text, start
         for _ in range(self.quotes):
             mark = _QUOTE.match(text, at, end)
