@@ -255,7 +255,6 @@ def test_time_is_linear_in_the_text(unit: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", list(HOSTILE.values()), ids=list(HOSTILE))
-@pytest.mark.slow  # it is timed
 def test_a_megabyte_is_no_trouble(unit: str) -> None:
     start = time.process_time()
     ArithmeticReward().score([Rollout("p", "2 + 2 = " + unit * (1_000_000 // len(unit)))])
