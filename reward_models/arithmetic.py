@@ -116,6 +116,8 @@ def evaluate(tokens: Sequence[Token]) -> Fraction | None:
     try:
         for token in tokens:
             kind = token.kind
+            if waiting and waiting[-1] == "over" and wanted and kind != "(":
+                return None
             if wanted and kind == "number" and token.value is not None:
                 values.append(token.value)
                 wanted = False

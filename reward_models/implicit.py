@@ -207,7 +207,7 @@ class ImplicitReward:
         spans = [Span(a, b, float(v)) for (a, b), v in zip(tokens, local_T, strict=True) if a < b]
         return RewardSignal(
             outcome={"none": None, "sum": total, "mean": total / max(1, len(q))}[self.outcome],
-            spans=() if rollout.spans else spans,
+            spans=() if rollout.spans else tuple(spans),
             metrics={
                 "implicit/sum": total,
                 "implicit/clipped": float((np.abs(wanted_T) > self.bound).mean()) if len(wanted_T) else 0.0,
@@ -219,8 +219,7 @@ class ImplicitReward:
     def _test_itself(self) -> None:
         problem, completion = _PROBE
         read = self._read(Rollout(problem, completion))
-        assert isinstance(read, _Read)
-        if np.abs(self._ratios([read.input])[read.input]).max() > 0:
+        if isinstance(read, Unscored) or np.abs(self._ratios([read.input])[read.input]).max() > 0:
             return
         text = f"{self.adapter or self.model} and {self.reference} say the same of every token: all rewards would be 0"
         if self.self_test == "error":
@@ -247,8 +246,9 @@ def _tiled(offsets: Sequence[tuple[int, int]]) -> CharSpans:
     """Offsets as spans that do not overlap: a character that takes several ids belongs to the last of them."""
     starts = [a for a, _ in offsets]
     spans, end = [], 0
-    for (a, b), after in zip(offsets, [*starts[1:], math.inf], strict=True):
-        start, end = max(a, end), max(a, end, int(min(b, after)))
+    for (a, b), after in zip(offsets, [*starts, math.inf][1:], strict=True):
+        start = max(a, end)
+        end = max(start, int(min(b, after)))
         spans.append((start, end))
     return tuple(spans)
 

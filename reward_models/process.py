@@ -164,7 +164,7 @@ class ProcessReward:
         ]
         return RewardSignal(
             outcome=_OUTCOMES[self.outcome](given),
-            spans=_one_a_token(spans, rollout.spans) if self.spread == "last" else spans,
+            spans=_one_a_token(spans, rollout.spans) if self.spread == "last" else tuple(spans),
             metrics={
                 "process/steps": float(len(scores)),
                 "process/too_long": float(len(given) < len(scores)),
@@ -202,7 +202,7 @@ class _Plan:
         return sum(len(e.at) for _, e in self.inputs)
 
 
-def _one_a_token(spans: Sequence[Span], tokens: CharSpans) -> list[Span]:
+def _one_a_token(spans: Sequence[Span], tokens: CharSpans) -> tuple[Span, ...]:
     """Spans that end in the same token of the policy, as one with their sum, cut at 1: a token has one value."""
     starts = [a for a, b in tokens if a < b]
     out: list[Span] = []
@@ -213,7 +213,7 @@ def _one_a_token(spans: Sequence[Span], tokens: CharSpans) -> list[Span]:
             total = min(max(last.value + span.value, -1.0), 1.0)
             span = Span(last.start, span.end, total, f"{last.reason}; {span.reason}")
         out.append(span)
-    return out
+    return tuple(out)
 
 
 # -- from probabilities to rewards -------------------------------------------------------------------------------------

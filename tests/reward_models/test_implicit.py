@@ -11,6 +11,7 @@ import tiny_prm
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import normalizers
 from transformers import AutoModelForCausalLM, Gemma2Config, Gemma2ForCausalLM
 
 from reward_models.alignment import TokenText
@@ -125,6 +126,21 @@ def test_without_token_ids_there_are_spans_of_its_own_tokens(pair: dict[str, str
     assert "".join(TEXT[s.start : s.end] for s in found.spans) == TEXT
     expected = 0.01 * plain(pair, "What is it?", TEXT).sum()
     assert sum(s.value for s in found.spans) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_tokenizer_that_normalizes_loses_no_reward(tmp_path: Path) -> None:
+    """Qwen's makes one character of e and U+0301: the text that its ids decode to is another one."""
+    tokenizer = tiny_prm.merging()
+    tokenizer.backend_tokenizer.normalizer = normalizers.NFC()
+    names = {n: tiny_prm.made(n, tokenizer, tmp_path / n, seed=i) for i, n in enumerate(("model", "reference"))}
+    reward = ImplicitReward(**names, beta=0.01, bound=9.0, outcome="sum")
+    text = "e\u0301tude 😀 e\u0301"
+    read = reward._read(Rollout("p", text))
+    assert not isinstance(read, Unscored)
+    assert reward._tokenizer.decode(read.input.ids[read.input.start :]) == "étude 😀 é"
+    [scored] = score(reward, [rollout(text, tiny_prm.smollm2())])
+    assert scored.signal is not None
+    assert scored.local_T.sum() == pytest.approx(0.01 * plain(names, "What is it?", text).sum(), abs=1e-5)
 
 
 def test_a_completion_cannot_end_its_turn(pair: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from reward_models.base import RewardSignal, Rollout
 from reward_models.errors import RewardError
 from reward_models.pretrained import Encoding, load_tokenizer, render
 from reward_models.process import ProcessReward
-from reward_models.process_adapters import ADAPTERS, SYSTEM, adapter_name
+from reward_models.process_adapters import ADAPTERS, SYSTEM, StepModel, adapter_name
 
 PROBLEM = "Find 3 + 4.\n\nShow it:"
 STEPS = [
@@ -51,7 +51,7 @@ def logits(reward: ProcessReward, ids: Sequence[int]) -> Tensor:
     """(T, classes or vocabulary), float64, by the model's whole forward pass."""
     model: Any = reward._model
     with torch.no_grad():
-        if reward.adapter in ("qwen", "skywork"):
+        if isinstance(model, StepModel):
             hidden = model.model(input_ids=torch.tensor([list(ids)])).last_hidden_state[0]
             return model.head(hidden).double()
         return model(input_ids=torch.tensor([list(ids)])).logits[0].double()

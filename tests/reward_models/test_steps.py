@@ -18,7 +18,7 @@ from reward_models.scoring import score
 from reward_models.steps import StepsReward, read_marks
 
 sys.path.append(str(Path(__file__).parents[1] / "sandbox"))
-from judge_server import JudgeServer, judge_server, texts
+from judge_server import Answers, JudgeServer, judge_server, texts
 from werkzeug import Response
 
 TEXT = "Let us add: 3 + 4 = 7.\n\nThen 7 * 2 = 15.\n\nSo it is 15.\n\nDone."
@@ -35,6 +35,15 @@ def server() -> Iterator[JudgeServer]:
 def reward(server: JudgeServer, *, judge: dict[str, Any] | None = None, **settings: Any) -> StepsReward:
     given = {"model": "m", "base_url": server.url, "backoff_s": 0.0, **(judge or {})}
     return StepsReward(given, **{"window": 1, **settings})
+
+
+def marks_of_each(*marks: str) -> Answers:
+    """Answers that mark all the steps which are listed, by turns."""
+
+    def answer(body: dict[str, Any]) -> str:
+        return "\n".join(f"STEP {n}: {marks[int(n) % len(marks)]}" for n in re.findall(r"<step (\d+) ", texts(body)))
+
+    return answer
 
 
 def values(answer: Answer) -> list[float]:
@@ -124,10 +133,11 @@ def test_an_empty_reply_costs_no_call(server: JudgeServer) -> None:
 
 
 def test_so_many_steps_are_listed_at_most(server: JudgeServer) -> None:
-    server.script("\n".join(f"STEP {n}: +1" for n in range(1, 6)))
+    server.answers = marks_of_each("+1")
     text = "\n\n".join(f"Line {n}." for n in range(40))
     [answer] = reward(server, max_steps=5).score([Rollout("p", text)])
-    assert values(answer) == [1 / 5] * 5
+    assert values(answer) == [1 / 4] * 4
+    assert "| Line 39." in texts(server.bodies[0])
 
 
 # -- what counts as an answer ------------------------------------------------------------------------------------------
@@ -140,7 +150,7 @@ def test_so_many_steps_are_listed_at_most(server: JudgeServer) -> None:
         ("Let me see.\n**STEP 1: -1** wrong sign\n STEP 2:  1 - fine\r\nSTEP 3: -1 there is none", [-1, 1]),
         ("STEP 2: −1 x\nSTEP 1: +1 y", [1, -1]),
         ("STEP 1: +1\nSTEP 1: +1\nSTEP 2: +1", [1, 1]),
-        ("<think>STEP 1: -1\nSTEP 2: -1</think>STEP 1: +1\nSTEP 2: +1", [1, 1]),
+        ("<think>STEP 1: -1\nSTEP 2: -1</think>\nSTEP 1: +1\nSTEP 2: +1", [1, 1]),
         ("STEP 1: -1 wrong", [-1, 0]),
     ],
 )
@@ -236,9 +246,7 @@ class TestContract(RewardModelContract):
     @pytest.fixture(autouse=True)
     def _server(self) -> Iterator[None]:
         with judge_server() as server:
-            server.answers = lambda body: "\n".join(
-                f"STEP {n}: {'+1' if int(n) % 3 else '0'}" for n in re.findall(r"<step (\d+) ", texts(body))
-            )
+            server.answers = marks_of_each("+1", "0", "+1")
             self.server = server
             yield
 

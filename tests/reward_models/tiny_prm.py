@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.processors import TemplateProcessing
 from torch import nn
 from transformers import (
@@ -78,7 +78,9 @@ def merging() -> Any:
 def sentencepiece() -> Any:
     """A tokenizer of Llama 2's and Mistral's kind: "▁" for spaces and before the text, a BOS, "▁ки" as one token."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(prepend_scheme="first"), pre_tokenizers.Split("\n", "isolated")]
+    )
     bytes_ = [f"<0x{n:02X}>" for n in range(256)]
     alphabet = list("▁\nабвки+-=*/().,:?!'" + string.ascii_letters + string.digits)
     trainer = trainers.BpeTrainer(
