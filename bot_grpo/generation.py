@@ -3,13 +3,15 @@
 `transformers.generate` repeats a group's prompt K times, carries finished rows to the end, and runs every LoRA layer
 as three products. On two cores that is most of a training step. Here the adapter is folded into a copy of the weights
 once a step, a group's prompt is computed once, and finished rows leave the batch. What is sampled is the same
-distribution: softmax(logits / temperature) over the whole vocabulary.
+distribution: softmax(logits / temperature) over the whole vocabulary. Evaluations use the same sampler, on any device,
+with top_p and a seed for each row.
 """
 
 from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -101,14 +103,18 @@ def sample_groups(
     eos_token_ids: list[int],
     pad_token_id: int,
     temperature: float = 1.0,
+    top_p: float = 1.0,
     generator: torch.Generator | None = None,
+    seeds: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """Sample `group_size` completions for each of P prompts; returns P * group_size id lists, groups together.
 
-    A completion ends with its EOS, or after `max_new_tokens` without one.
+    A completion ends with its EOS, or after `max_new_tokens` without one. `seeds` has one number a row: each row then
+    has random numbers of its own, whatever other rows are in the batch and however long they stay.
     """
     rows = len(prompt_ids) * group_size
     out: list[list[int]] = [[] for _ in range(rows)]
+    uniform_BT = None if seeds is None else row_draws(seeds, max_new_tokens).to(model.device)
     ids_PS, mask_PS = _left_pad(prompt_ids, pad_token_id, model.device)
     positions_PS = (mask_PS.cumsum(1) - 1).clamp(min=0)
     cache = _roomy_cache(model)
@@ -129,7 +135,8 @@ def sample_groups(
     eos = torch.tensor(eos_token_ids, device=model.device)
 
     for step in range(max_new_tokens):
-        token_B = sample_tokens(logits_BV, temperature, generator)
+        uniform_B = None if uniform_BT is None else uniform_BT[alive, step]
+        token_B = sample_tokens(logits_BV, temperature, generator, top_p=top_p, uniform_B=uniform_B)
         for row, token in zip(alive.tolist(), token_B.tolist(), strict=True):
             out[row].append(token)
         going = (~torch.isin(token_B, eos)).nonzero()[:, 0]
@@ -151,19 +158,51 @@ def sample_groups(
     return out
 
 
-def sample_tokens(logits_BV: Tensor, temperature: float, generator: torch.Generator | None = None) -> Tensor:
+def row_draws(seeds: Sequence[int], draws: int) -> Tensor:
+    """`draws` numbers in [0, 1) a row, from a generator of the row's own: (rows, draws) float32, alike everywhere."""
+    return torch.stack([torch.rand(draws, generator=torch.Generator().manual_seed(seed)) for seed in seeds])
+
+
+def sample_tokens(
+    logits_BV: Tensor,
+    temperature: float,
+    generator: torch.Generator | None = None,
+    *,
+    top_p: float = 1.0,
+    uniform_B: Tensor | None = None,
+) -> Tensor:
     """One token a row from softmax(logits / temperature), by inverting the cumulative distribution.
 
     (`torch.multinomial` draws an exponential variate for every entry of the vocabulary, one after the other on a CPU;
-    this draws one a row.) temperature 0 is the argmax. Returns (B,) int64.
+    this draws one a row.) temperature 0 is the argmax; top_p below 1 leaves the fewest likeliest tokens that together
+    have at least that probability. `uniform_B` are the rows' random numbers in [0, 1), else `generator` gives them.
+    Returns (B,) int64.
     """
     if temperature == 0:
         return logits_BV.argmax(-1)
-    cumulative_BV = torch.softmax(logits_BV.float() / temperature, -1).cumsum(-1)
-    total_B1 = cumulative_BV[:, -1:]
-    uniform_B1 = torch.rand(total_B1.shape, generator=generator, device=logits_BV.device) * total_B1
-    token_B1 = torch.searchsorted(cumulative_BV, uniform_B1, right=True)
+    probs_BV = torch.softmax(logits_BV.float() / temperature, -1)
+    if uniform_B is None:
+        uniform_B = torch.rand(len(probs_BV), generator=generator, device=probs_BV.device)
+    if top_p < 1:
+        return _from_nucleus(probs_BV, top_p, uniform_B)
+    cumulative_BV = probs_BV.cumsum(-1)
+    token_B1 = torch.searchsorted(cumulative_BV, uniform_B[:, None] * cumulative_BV[:, -1:], right=True)
     return token_B1.clamp(max=logits_BV.size(-1) - 1)[:, 0]
+
+
+def _from_nucleus(probs_BV: Tensor, top_p: float, uniform_B: Tensor, likeliest: int = 64) -> Tensor:
+    """Tokens of the nucleus. It is seldom large, so more of the vocabulary is sorted only for the rows where it is."""
+    width = min(likeliest, probs_BV.size(-1))
+    probs_BK, ids_BK = probs_BV.topk(width, -1)
+    cumulative_BK = probs_BK.cumsum(-1)
+    size_B1 = (cumulative_BK < top_p).sum(-1, keepdim=True) + 1
+    last_B1 = size_B1.clamp(max=width) - 1
+    drawn_B1 = torch.searchsorted(cumulative_BK, uniform_B[:, None] * cumulative_BK.gather(-1, last_B1), right=True)
+    token_B = ids_BK.gather(-1, torch.minimum(drawn_B1, last_B1))[:, 0]
+    wide = (size_B1[:, 0] > width).nonzero()[:, 0]
+    if width < probs_BV.size(-1) and wide.numel():
+        token_B[wide] = _from_nucleus(probs_BV[wide], top_p, uniform_B[wide], 16 * likeliest)
+    return token_B
 
 
 def _left_pad(sequences: list[list[int]], pad: int, device: Any) -> tuple[Tensor, Tensor]:

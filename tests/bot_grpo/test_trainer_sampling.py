@@ -193,3 +193,48 @@ def test_every_prompt_gets_its_own_completions_even_where_a_group_is_cut(prompts
 def test_an_evaluation_samples_once_a_prompt() -> None:
     out = GroupRollouts()(["a", "b", "c"], stand_in(tiny.tiny_llama().eval(), group=4))
     assert [len(out[name]) for name in ("prompt_ids", "completion_ids")] == [3, 3]
+
+
+# -- top_p, and a seed a row ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("top_p", [0.5, 0.8, 0.95, 0.999])
+@pytest.mark.parametrize("vocabulary", [8, 300])
+def test_a_nucleus_is_the_fewest_likeliest_tokens_and_keeps_their_proportions(vocabulary: int, top_p: float) -> None:
+    """Against a nucleus by a plain loop; with 300 nearly equal tokens it is wider than what is looked at first."""
+    logits_V = torch.randn(vocabulary, generator=torch.Generator().manual_seed(3)) * (2.0 if vocabulary == 8 else 0.3)
+    probs, mass, nucleus = torch.softmax(logits_V.double() / 0.7, 0), 0.0, []
+    for token in probs.argsort(descending=True).tolist():
+        nucleus.append(token)
+        mass += float(probs[token])
+        if mass >= top_p:
+            break
+    draws = 60_000
+    tokens = sample_tokens(logits_V.expand(draws, vocabulary), 0.7, torch.Generator().manual_seed(4), top_p=top_p)
+    seen = torch.bincount(tokens, minlength=vocabulary).double()
+    assert set(tokens.unique().tolist()) == set(nucleus)
+    want = draws * probs[nucleus] / mass
+    statistic = float(((seen[nucleus] - want).square() / want).sum())
+    degrees = len(nucleus) - 1
+    assert statistic < degrees + 4 * (2 * max(degrees, 1)) ** 0.5 + 6
+
+
+def test_a_rows_seed_gives_its_completion_whatever_batch_it_is_in() -> None:
+    model = tiny.tiny_llama(tied=False)
+    seeds = list(range(100, 112))
+    settings = {"max_new_tokens": 12, "temperature": 0.8, "top_p": 0.9}
+    together = generate(model, seeds=seeds, **settings)
+    assert len({tuple(ids) for ids in together}) > 8
+    for i, prompt in enumerate(PROMPTS):
+        own = seeds[4 * i : 4 * i + 4]
+        assert generate(model, [prompt], seeds=own, **settings) == together[4 * i : 4 * i + 4]
+        backwards = generate(model, [prompt], seeds=own[::-1], **settings)
+        assert backwards[::-1] == together[4 * i : 4 * i + 4]
+    order = generate(model, PROMPTS[::-1], seeds=seeds[8:] + seeds[4:8] + seeds[:4], **settings)
+    assert order == together[8:] + together[4:8] + together[:4]
+
+
+def test_a_longer_limit_goes_on_with_the_same_tokens() -> None:
+    model = tiny.tiny_llama(tied=False)
+    short, long = (generate(model, seeds=list(range(12)), max_new_tokens=n, eos_token_ids=[9]) for n in (5, 20))
+    assert [ids[:5] for ids in long] == short
