@@ -108,6 +108,8 @@ def _reply(record: Mapping[str, Any], where: str, number: str) -> Reply:
     text = _completion(record["completion"], where)
     own = _A_RUNS_OWN if all(name in record for name in _TOKENS) else frozenset()
     row = {k: v for k, v in record.items() if k not in {"completion", "truncated", *own}}
+    if isinstance(row.get("row"), Mapping):  # the fields together, as in a data set to train on
+        row |= row.pop("row")
     if "requirements" in row:
         row["requirements"] = _requirements(row["requirements"], where)
     return Reply(

@@ -20,15 +20,18 @@ _SCRIPTS = ("page_base.js", "report_tokens.js", "page_modes.js", "score.js")
 _KEPT = ("prompt", "text", "ids", "lens", "reward", "local", "outcome", "scored", "reason", "truncated")
 
 
-def page_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A scored reply (a row of `bot-grpo score`, with its token ids) as the page wants it, offsets in UTF-16."""
-    tokens, text = row["tokens"], row["completion"]
+def page_row(row: Mapping[str, Any], token_ids: Sequence[int]) -> dict[str, Any]:
+    """A scored reply (a row of `bot-grpo score`) as the page wants it, offsets in UTF-16."""
+    tokens, text, scored = row["tokens"], row["completion"], row["unscored"] is None
     packed = pack(
         {
             **row,
+            "scored": scored,
+            "reason": row["unscored"],
+            "token_ids": list(token_ids),
             "spans": [[t["start"], t["end"]] for t in tokens],
-            "token_rewards": [t["reward"] for t in tokens] if row["scored"] else None,
-            "local": [t["local"] for t in tokens] if row["scored"] else None,
+            "token_rewards": [t["reward"] for t in tokens] if scored else None,
+            "local": [t["local"] for t in tokens] if scored else None,
         }
     )
     at = utf16_offsets(text)

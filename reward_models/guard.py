@@ -21,7 +21,7 @@ TIMEOUT_S = 30.0
 START_S = 600.0
 """What a model may take to be loaded."""
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from reward_models.guard_child import main; main()"
-_GIVE_UP = 3  # deadlines missed in a row, after which the rest of a batch is not asked for
+_GIVE_UP = 3  # calls lost in a row, after which the rest of a batch is not asked for
 
 
 def open_reward(
@@ -95,31 +95,36 @@ class Guarded:
 
     def __init__(self, load: Callable[..., TokenRewardModel], *args: Any, timeout_s: float | None = None) -> None:
         self._load = load, args
-        self._child: Child | None = Child(load, *args)
-        self.bound, self.spread, self.name, self._one_by_one = self._child.call(_facts, timeout_s=START_S)
         self._timeout_s = TIMEOUT_S if timeout_s is None else timeout_s
+        self._child: Child | None = Child(load, *args)
+        try:
+            self.bound, self.spread, self.name, self._one_by_one = self._child.call(_facts, timeout_s=START_S)
+        except (GoneError, LateError, RuntimeError) as error:
+            self.close()
+            raise RewardError(f"a reward model does not say what it is: {error}") from error
 
     def score(self, rollouts: Sequence[Rollout]) -> list[Answer]:
         """One answer a rollout, in order; `Unscored` with the reason for what did not come."""
         size = 1 if self._one_by_one else max(1, len(rollouts))
         answers: list[Answer] = []
-        late = 0
+        lost, why = 0, ""
         for start in range(0, len(rollouts), size):
             part = rollouts[start : start + size]
-            if late == _GIVE_UP:
-                reason = f"{self.name} was not asked: before it, {_GIVE_UP} in a row took over {self._timeout_s:g} s"
-                answers += [Unscored(reason)] * len(part)
+            if lost == _GIVE_UP:
+                answers += [Unscored(f"{self.name} was not asked: {lost} in a row before it were lost ({why})")] * len(
+                    part
+                )
                 continue
             try:
                 answers += self._asked(part)
-                late = 0
-            except LateError:
-                late += 1
-                answers += [Unscored(f"{self.name} took over {self._timeout_s:g} s, and was ended")] * len(part)
-            except SetupError:
-                raise
-            except (GoneError, RuntimeError, RewardError) as error:
+                lost = 0
+            except RuntimeError as error:
+                if isinstance(error, SetupError):
+                    raise
                 answers += [Unscored(f"{self.name}: {error}")] * len(part)
+            except (LateError, GoneError, RewardError) as error:
+                lost, why = lost + 1, str(error)
+                answers += [Unscored(f"{self.name} {why}")] * len(part)
         return answers
 
     def _asked(self, rollouts: Sequence[Rollout]) -> list[Answer]:
@@ -128,12 +133,13 @@ class Guarded:
         try:
             found: list[Answer] = self._child.call(ask, rollouts, timeout_s=self._timeout_s)
             return found
-        except (GoneError, LateError) as error:
+        except LateError as error:
+            self.close()
+            raise LateError(f"took over {self._timeout_s:g} s, and was ended") from error
+        except GoneError as error:
             words = self._child.last_words()
             self.close()
-            if isinstance(error, GoneError):
-                raise GoneError(f"its process ended{': ' + words if words else ''}") from error
-            raise
+            raise GoneError(f"ended its process{': ' + words if words else ''}") from error
 
     def close(self) -> None:
         """End the child."""

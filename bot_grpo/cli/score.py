@@ -9,12 +9,15 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from bot_grpo.cli.check_reward import json_mapping
 from bot_grpo.cli.parser import Parser
@@ -67,6 +70,8 @@ def main(argv: list[str]) -> int:
         from bot_grpo.pages import check_name
 
         check_name(args.html)
+        if not args.html.parent.is_dir():
+            raise UserError(f"cannot write {args.html}: there is no folder {args.html.parent}")
     replies = _peeked(read_replies(args.input))  # what is wrong with the input is said before anything is loaded
     specs = [s if args.timeout is None or s.timeout_s else replace(s, timeout_s=args.timeout) for s in args.reward]
     model = mixed(specs, open_models(specs))
@@ -118,49 +123,80 @@ def _score(
     args: argparse.Namespace, specs: Sequence[SourceSpec], model: TokenRewardModel, replies: Iterator[Reply]
 ) -> int:
     from bot_grpo.models import load_tokenizer
-    from bot_grpo.score_page import MAX_REPLIES, page_row, write_score_page
+    from bot_grpo.score_page import write_score_page
 
     names = ", ".join(spec.model for spec in specs)
     print(f"scoring {args.input} with {names}; tokens of {args.tokenizer}", flush=True)
     encode = Encoder(load_tokenizer(args.tokenizer))
-    reasons: Counter[str] = Counter()
-    total = scored = 0
-    own_tokens = False
-    page: list[dict[str, Any]] = []
-    with _whole_file(args.output) as file:
+    tally = _Tally(keeps_page=args.html is not None)
+    with _whole_file(args.output) as file, _progress() as tell:
         while batch := list(islice(replies, _BATCH)):
             for reply, one in zip(batch, score(model, [r.rollout(encode) for r in batch], outcome=False), strict=True):
                 row = result_row(reply, one, w_g=args.w_g, w_s=args.w_s)
-                own_tokens |= reply.tokens is not None
                 if file is not None:
                     file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-                if args.html is not None and len(page) < MAX_REPLIES:
-                    page.append(page_row({**row, "token_ids": list(one.rollout.token_ids)}))
-                total, scored = total + 1, scored + row["scored"]
-                if not row["scored"]:
-                    reasons[row["reason"]] += 1
-                if total % _TELL == 0:
-                    print(f"{total:,} replies", file=sys.stderr, flush=True)
-    note = (
-        "Tokens are those that the rows say were sampled."
-        if own_tokens
-        else f"Tokens are those that {args.tokenizer} makes of each text: no policy sampled it here."
-    )
+                tally.add(row, one, own_tokens=reply.tokens is not None)
+            tell(tally.total)
+    note = f"Tokens are those that {args.tokenizer} makes of each text: no policy sampled it here."
+    if tally.own_tokens:
+        note = "Tokens are those that the rows say were sampled."
     if args.html is not None:
         facts = {"Rewards": names, "Tokenizer": args.tokenizer, "Reward of a token": f"{args.w_g:g} G + {args.w_s:g} S"}
-        write_score_page(args.html, page, title=args.input.name, facts=facts, notes=[note], total=total)
-    for reason, count in reasons.most_common(5):
-        print(f"not scored, {count} of {total}: {reason}", file=sys.stderr)
-    print(f"{scored:,} of {total:,} replies scored. {note}")
+        title = args.input.resolve().name
+        write_score_page(args.html, tally.page, title=title, facts=facts, notes=[note], total=tally.total)
+    for reason, count in tally.reasons.most_common(5):
+        print(f"unscored, {count} of {tally.total}: {reason}", file=sys.stderr)
+    scored = tally.total - tally.reasons.total()
+    print(f"{scored:,} of {tally.total:,} replies scored. {note}")
     print(f"wrote {' and '.join(str(path) for path in (args.output, args.html) if path is not None)}")
     return 0 if scored else 1
+
+
+class _Tally:
+    """What is kept of the replies that have been scored: numbers, reasons, and the first of them for the page."""
+
+    def __init__(self, *, keeps_page: bool) -> None:
+        self.total = 0
+        self.own_tokens = False
+        self.reasons: Counter[str] = Counter()
+        self.page: list[dict[str, Any]] = []
+        self._keeps_page = keeps_page
+
+    def add(self, row: dict[str, Any], one: Scored, *, own_tokens: bool) -> None:
+        from bot_grpo.score_page import MAX_REPLIES, page_row
+
+        self.total += 1
+        self.own_tokens |= own_tokens
+        if row["unscored"] is not None:
+            self.reasons[row["unscored"]] += 1
+        if self._keeps_page and len(self.page) < MAX_REPLIES:
+            self.page.append(page_row(row, one.rollout.token_ids))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """A function that is told how many replies are done: a counter on a terminal, now and then a line elsewhere."""
+    console = Console(stderr=True, highlight=False)
+    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} replies"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        said = 0
+
+        def tell(done: int) -> None:
+            nonlocal said
+            bar.update(task, completed=done)
+            if bar.disable and done - said >= _TELL:
+                said = done
+                print(f"{done:,} replies", file=sys.stderr, flush=True)
+
+        yield tell
 
 
 def result_row(reply: Reply, one: Scored, *, w_g: float = 1.0, w_s: float = 1.0) -> dict[str, Any]:
     """What is written of a reply. Offsets are characters of `completion`; `outcome` is null where a model has none.
 
     `tokens` have their text, where it stands, the local reward S and the reward w_g G + w_s S. What could not be scored
-    has `scored` false, the `reason`, and tokens whose rewards are null.
+    has the reason in `unscored`, and null for its outcome and its tokens' rewards.
     """
     rollout, signal = one.rollout, one.signal
     scored, text = signal is not None, rollout.completion
@@ -182,8 +218,7 @@ def result_row(reply: Reply, one: Scored, *, w_g: float = 1.0, w_s: float = 1.0)
         "completion": text,
         **({"note": "the tokenizer cannot spell this text to the letter; its spelling was scored"} if changed else {}),
         "truncated": reply.truncated,
-        "scored": scored,
-        "reason": one.reason,
+        "unscored": None if scored else one.reason,
         "outcome": g,
         "spans": list(_marks(one)),
         "metrics": {k: v for k, v in signal.metrics.items() if math.isfinite(v)} if signal is not None else {},

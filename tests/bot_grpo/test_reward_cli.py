@@ -181,9 +181,9 @@ def test_scores_are_written_on_text_and_on_tokens(here: Path, capsys: pytest.Cap
     assert main(["score", *reward, "--input", "rows.jsonl", "--output", "out.jsonl"]) == 0
     captured = capsys.readouterr()
     assert "3 of 4 replies scored. Tokens are those that smollm2-135m makes of each text" in captured.out
-    assert "not scored, 1 of 4: no idea" in captured.err
+    assert "unscored, 1 of 4: no idea" in captured.err
     a, chat, unscored, empty = read_jsonl(here / "out.jsonl")
-    assert (a["id"], a["prompt"], a["outcome"], a["scored"]) == ("a", "Say it.", 0.4, True)
+    assert (a["id"], a["prompt"], a["outcome"], a["unscored"]) == ("a", "Say it.", 0.4, None)
     assert a["spans"] == [{"start": i, "end": i + 1, "value": 0.25, "reason": "a vowel"} for i in (0, 1)]
     assert "".join(t["text"] for t in a["tokens"]) == a["completion"] == "aeb 😀"
     assert [t["start"] for t in a["tokens"]] == [0, *(t["end"] for t in a["tokens"][:-1])]
@@ -191,9 +191,9 @@ def test_scores_are_written_on_text_and_on_tokens(here: Path, capsys: pytest.Cap
         assert token["reward"] == pytest.approx(2 * 0.4 + 0.5 * token["local"])
     assert any(t["local"] == 0.25 for t in a["tokens"])
     assert (chat["id"], chat["prompt"], chat["completion"], chat["outcome"]) == ("2", "Chat.", "xyz", 0.0)
-    assert (unscored["scored"], unscored["reason"], unscored["outcome"]) == (False, "no idea", None)
+    assert (unscored["unscored"], unscored["outcome"], unscored["spans"]) == ("no idea", None, [])
     assert all(t["reward"] is None and t["local"] is None for t in unscored["tokens"])
-    assert (empty["tokens"], empty["truncated"], empty["scored"]) == ([], True, True)
+    assert (empty["tokens"], empty["truncated"], empty["unscored"]) == ([], True, None)
 
 
 def test_several_rewards_add_up_and_each_is_named(here: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_reward_that_hangs_leaves_what_it_hung_on_unscored(here: Path) -> None
     flags = ["--reward", "mine.py:Slow", "--timeout", "4", "--input", "rows.jsonl", "--output", "out.jsonl"]
     assert main(["score", *flags]) == 0
     hung, good = read_jsonl(here / "out.jsonl")
-    assert hung["reason"] == "Slow took over 4 s, and was ended"
+    assert hung["unscored"] == "Slow took over 4 s, and was ended"
     assert good["outcome"] == 0.5
 
 
@@ -277,6 +277,7 @@ SCORE_BAD = [
     (["--input", "rows.jsonl", "--output", "o.jsonl"], "name a reward model"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl"], "say where to write"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--html", "o.txt"], "must end in .html"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--html", "no/o.html"], "there is no folder no"),
     (["--args", "{}", "--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o"], "after the --reward"),
     (["--reward", "mine.py:Vowel", "--input", "rows.jsonl", "--output", "o"], "did you mean 'Vowels'"),
     (["--reward", '{"model": "x", "w": 1}', "--input", "rows.jsonl", "--output", "o"], "no 'w'"),

@@ -170,6 +170,7 @@ def test_a_reward_that_hangs_stops_the_run_with_a_checkpoint_after_three_steps(
     assert any("no score" in a for r in RunDir(tmp_path / "run").read_metrics() for a in r.get("alarms", []))
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_what_is_unscored_where_it_is_allowed_to(
     plugin: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

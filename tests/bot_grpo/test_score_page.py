@@ -49,10 +49,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     replies = [Reply(name, "<i>ask</i>", text) for name, text in texts.items()]
     scored = score(Vowels(), [r.rollout(pretend_tokens) for r in replies])
-    rows = [
-        page_row({**result_row(reply, one), "token_ids": list(one.rollout.token_ids)})
-        for reply, one in zip(replies, scored, strict=True)
-    ]
+    rows = [page_row(result_row(reply, one), one.rollout.token_ids) for reply, one in zip(replies, scored, strict=True)]
     target = tmp_path_factory.mktemp("page") / "scores.html"
     write_score_page(target, rows, title="<i>replies</i>", facts={"Rewards": "Vowels"}, notes=["A note."], total=99)
     return target
