@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--group", type=int, default=4)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--batch-tokens", type=int, default=16384)
+    parser.add_argument("--batch-tokens", type=int, default=None)
     args = parser.parse_args()
     torch.set_num_threads(2)
     rollouts = solutions(args.problems, args.group, args.steps)

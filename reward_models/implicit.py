@@ -58,7 +58,7 @@ class ImplicitReward:
             with a line break after it. "auto": chat where there is such a template.
         max_tokens: how long problem and completion may be; None: the number of positions of phi. What is beyond gets 0.
         too_long: "window" scores what fits, "unscored" leaves the rollout out.
-        batch_tokens: how many tokens, padding included, go into one forward pass; the logits of all of them are held.
+        batch_tokens: how many tokens, padding included, go into one forward pass, whose logits are all held.
         chunk_tokens: how many of those are turned into float32 log-probabilities at a time.
         outcome: also give an outcome G, "sum" or "mean" of q over phi's tokens; "none": local rewards alone.
         dtype, device: of the weights: auto (as they are), float32, bfloat16, float16; None is a GPU if there is one.
@@ -77,7 +77,7 @@ class ImplicitReward:
     template: str = "auto"
     max_tokens: int | None = None
     too_long: str = "window"
-    batch_tokens: int = 8192
+    batch_tokens: int = 4096
     chunk_tokens: int = 256
     outcome: str = "none"
     dtype: str = "auto"
@@ -163,8 +163,7 @@ class ImplicitReward:
     def _ratios(self, inputs: Sequence[_Input]) -> dict[_Input, NDArray[np.float64]]:
         """log pi_phi - log pi_ref of each input's completion tokens. Equal inputs are fed once."""
         known: dict[_Input, NDArray[np.float64]] = {}
-        ordered = sorted(dict.fromkeys(inputs), key=lambda one: len(one.ids))
-        for batch in batches(ordered, self.batch_tokens):
+        for batch in batches(dict.fromkeys(inputs), self._device, self.batch_tokens):
             ids_BT, mask_BT = padded([one.ids for one in batch], self._device)
             starts = [one.start for one in batch]
             ends = [len(one.ids) for one in batch]
@@ -177,7 +176,7 @@ class ImplicitReward:
 
     @torch.inference_mode()
     def _logps(
-        self, model: Any, ids_BT: Tensor, mask_BT: Tensor, starts: Sequence[int], ends: Sequence[int]
+        self, model: Any, ids_BT: Tensor, mask_BT: Tensor | None, starts: Sequence[int], ends: Sequence[int]
     ) -> list[Tensor]:
         """log pi of the tokens [start, end) of each row, float32, some of them at a time: the vocabulary is large."""
         first = min(starts) - 1  # what predicts a token stands before it

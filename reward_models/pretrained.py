@@ -181,20 +181,36 @@ def render(tokenizer: Any, messages: Messages, *, answer: bool) -> list[tuple[st
 T = TypeVar("T", bound=HasIds)
 
 
-def batches(inputs: Sequence[T], tokens: int) -> Iterator[list[T]]:
-    """Inputs, the shortest first, in batches of at most `tokens` tokens with their padding; a longer one is alone."""
+_ON_A_GPU, _ON_A_CPU = 16384, 2048
+_MOST_PADDING = 0.25
+
+
+def batches(inputs: Iterable[T], device: torch.device, tokens: int | None = None) -> Iterator[list[T]]:
+    """Inputs in batches of like lengths: at most `tokens` tokens with their padding, and a quarter of it padding.
+
+    A longer input is alone. `tokens` None: as many as a GPU needs to be busy; a CPU is with few, and padding costs it.
+    """
+    most = tokens or (_ON_A_CPU if device.type == "cpu" else _ON_A_GPU)
     batch: list[T] = []
-    for one in inputs:
-        if batch and (len(batch) + 1) * len(one.ids) > tokens:
+    filled = 0
+    for one in sorted(inputs, key=lambda one: len(one.ids)):
+        size, width = (len(batch) + 1) * len(one.ids), len(one.ids)
+        if batch and (size > most or filled + width < (1 - _MOST_PADDING) * size):
             yield batch
-            batch = []
+            batch, filled = [], 0
         batch.append(one)
+        filled += width
     if batch:
         yield batch
 
 
-def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """ids_BT and mask_BT of rows of ids, padded on the right: so no position of a causal model moves."""
+def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor | None]:
+    """ids_BT and mask_BT of rows of ids, padded on the right: so no position of a causal model moves.
+
+    The mask is None where there is no padding: attention is then causal and no more, for which there are fast kernels.
+    """
+    if len(set(map(len, rows))) == 1:
+        return torch.tensor([list(ids) for ids in rows], device=device), None
     ids_BT = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
     mask_BT = torch.zeros_like(ids_BT)
     for row, ids in enumerate(rows):

@@ -52,7 +52,7 @@ class ProcessReward:
         too_long: what becomes of a longer solution. "window": the steps that fit, from the first, are scored. "chunk":
             the steps after those are scored as if they followed the problem, and so on. "unscored": it is left out.
             A step without a score gets 0, or 1/2 where `mode` is "raw".
-        batch_tokens: how many tokens, padding included, go into one forward pass.
+        batch_tokens: tokens in one forward pass, padding included; None: 16,384 on a GPU, 2,048 on a CPU.
         dtype, device: of the weights: auto (as they are), float32, bfloat16, float16; None is a GPU if there is one.
         self_test: whether a model that scores a right and a wrong solution alike is an "error", a "warning", or not
             looked at ("off"). Weights that load wrongly score every step the same, and say nothing.
@@ -72,7 +72,7 @@ class ProcessReward:
     max_steps: int | None = 256
     max_tokens: int | None = None
     too_long: str = "window"
-    batch_tokens: int = 16384
+    batch_tokens: int | None = None
     dtype: str = "auto"
     device: str | None = None
     self_test: str = "error"
@@ -139,7 +139,7 @@ class ProcessReward:
     def _probabilities(self, inputs: Sequence[Encoded]) -> dict[Encoded, list[float]]:
         """The probabilities of each input's steps. Equal inputs are fed once, and those of like lengths together."""
         known: dict[Encoded, list[float]] = {}
-        for batch in batches(sorted(dict.fromkeys(inputs), key=lambda e: len(e.ids)), self.batch_tokens):
+        for batch in batches(dict.fromkeys(inputs), self._device, self.batch_tokens):
             ids_BT, mask_BT = padded([e.ids for e in batch], self._device)
             rows_N = torch.tensor([row for row, e in enumerate(batch) for _ in e.at], device=self._device)
             at_N = torch.tensor([i for e in batch for i in e.at], device=self._device)

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -35,10 +36,13 @@ class Encoded:
 Encode = Callable[[str, Sequence[str], int], Encoded]
 """(problem, texts of steps, number of the first one from 1) -> Encoded."""
 
+Mask = Tensor | None
+"""None where nothing is padding."""
+
 Labels = tuple[int, int]
 """The ids of a right and a wrong label, where scores are read from the vocabulary."""
 
-Score = Callable[[Any, Tensor, Tensor, Tensor, Tensor, Labels], Tensor]
+Score = Callable[[Any, Tensor, Mask, Tensor, Tensor, Labels], Tensor]
 """(model, ids_BT, mask_BT, rows_N, at_N, labels) -> the probability, in [0, 1], that step n is right: (N,) float32.
 
 Softmax and sigmoid are taken in float32: in float16 a gap of 20 between two logits is already a 0 and a 1.
@@ -89,7 +93,7 @@ class StepModel(HfModel):
     def head(self, hidden_NH: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def forward(self, ids_BT: Tensor, mask_BT: Tensor, rows_N: Tensor, at_N: Tensor) -> Tensor:
+    def forward(self, ids_BT: Tensor, mask_BT: Mask, rows_N: Tensor, at_N: Tensor) -> Tensor:
         hidden = self.model(input_ids=ids_BT, attention_mask=mask_BT, use_cache=False).last_hidden_state
         return self.head(hidden[rows_N, at_N])
 
@@ -117,22 +121,22 @@ class ValueHeadModel(StepModel):
 # -- how scores are read -----------------------------------------------------------------------------------------------
 
 
-def _two_classes(model: Any, ids_BT: Tensor, mask_BT: Tensor, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
+def _two_classes(model: Any, ids_BT: Tensor, mask_BT: Mask, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
     return model(ids_BT, mask_BT, rows_N, at_N).float().softmax(-1)[:, 1]
 
 
-def _value(model: Any, ids_BT: Tensor, mask_BT: Tensor, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
+def _value(model: Any, ids_BT: Tensor, mask_BT: Mask, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
     return model(ids_BT, mask_BT, rows_N, at_N).float().sigmoid()[:, 0]
 
 
-def _token_class(model: Any, ids_BT: Tensor, mask_BT: Tensor, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
+def _token_class(model: Any, ids_BT: Tensor, mask_BT: Mask, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
     logits_BTC = model(input_ids=ids_BT, attention_mask=mask_BT).logits
     if logits_BTC.size(-1) != 2:
         raise RewardError(f"the model has {logits_BTC.size(-1)} classes; a process reward model has 2, wrong and right")
     return logits_BTC[rows_N, at_N].float().softmax(-1)[:, 1]
 
 
-def _label_tokens(model: Any, ids_BT: Tensor, mask_BT: Tensor, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
+def _label_tokens(model: Any, ids_BT: Tensor, mask_BT: Mask, rows_N: Tensor, at_N: Tensor, labels: Labels) -> Tensor:
     """One token of the vocabulary against another. Only positions where some row has a score are projected onto it."""
     places, index_N = at_N.unique(return_inverse=True)
     output = model(input_ids=ids_BT, attention_mask=mask_BT, use_cache=False, logits_to_keep=places)
@@ -216,7 +220,7 @@ _NAMED_STEP = re.compile(r"step[ \t]+[0-9]+", re.IGNORECASE)
 def _tag_at(tokenizer: Any, text: str, ends: Sequence[int]) -> tuple[tuple[int, ...], list[int], list[int]]:
     """All ids of `text`, and the ids and positions of the tokens that hold the characters `ends`."""
     found = as_text(tokenizer, text, special=True, offsets=True)
-    last = [end for _, end in found["offset_mapping"]]
+    last = list(accumulate((end for _, end in found["offset_mapping"]), max))  # an EOS has (0, 0)
     at = [bisect_right(last, end) for end in ends]
     return tuple(found["input_ids"]), [found["input_ids"][i] for i in at], at
 

@@ -56,7 +56,7 @@ def plain(pair: dict[str, str], prompt: str, text: str) -> np.ndarray:
     ids = torch.tensor([before + tokenizer(text, add_special_tokens=False)["input_ids"]])
     logps = []
     for name in ("model", "reference"):
-        model = AutoModelForCausalLM.from_pretrained(pair[name])
+        model = AutoModelForCausalLM.from_pretrained(pair[name], dtype=torch.float32)
         with torch.no_grad():
             all_logps = model(input_ids=ids).logits[0].double().log_softmax(-1)
         logps.append(all_logps[torch.arange(len(before) - 1, ids.size(1) - 1), ids[0, len(before) :]].numpy())

@@ -226,7 +226,9 @@ def test_equal_inputs_are_fed_once(folder: str) -> None:
 
 def test_batches_hold_so_many_tokens_with_their_padding() -> None:
     inputs = [Encoded((0,) * n, ()) for n in (1, 2, 2, 5, 5, 6, 30)]
-    assert [[len(e.ids) for e in b] for b in batches(inputs, 12)] == [[1, 2, 2], [5, 5], [6], [30]]
+    cpu = torch.device("cpu")
+    assert [[len(e.ids) for e in b] for b in batches(inputs[::-1], cpu, 12)] == [[1, 2, 2], [5, 5], [6], [30]]
+    assert [len(b) for b in batches(inputs, cpu, 10_000)] == [3, 3, 1], "no more than a quarter is padding"
 
 
 # -- weights that are not what they should be --------------------------------------------------------------------------
