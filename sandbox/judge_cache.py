@@ -19,12 +19,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said. `cut`: it ran into the limit on its length. Tokens as the server counted them."""
+    """What a model said. `cut`: it ran into the limit on its length. Tokens as the server counted them. `thought`: what
+    a server that parts thoughts from the answer sends beside it."""
 
     text: str
     cut: bool = False
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    thought: str = ""
 
     @property
     def tokens(self) -> int:

@@ -99,7 +99,8 @@ class Caller:
             answer = self._cache.get(key)
             if answer is None:
                 if over := self._hopeless or self._over_budget():
-                    return Reply(None, reason=f"{over}; before that: {reason}" if reason else over, tokens=tokens)
+                    before = f"; before that: {reason}" if reason not in ("", over) else ""
+                    return Reply(None, reason=over + before, tokens=tokens)
                 sent = True
                 got = await self._send(client, body)
                 if isinstance(got, _Failure):
@@ -119,6 +120,21 @@ class Caller:
             messages = again_messages(messages, answer.text, wanted)
         return Reply(None, reason=reason, tokens=tokens, cached=not sent)
 
+    async def complete(self, client: openai.AsyncOpenAI, messages: list[Message], seed: int) -> Answer | str:
+        """The answer to one question, whatever it says, or why there is none. Retries and budget as for `ask`; nothing
+        is looked up or kept."""
+        reason = ""
+        for attempt in range(self.settings.retries + 1):
+            if over := self._hopeless or self._over_budget():
+                return over
+            got = await self._send(client, self._body(messages, seed))
+            if isinstance(got, Answer):
+                return got
+            reason = got.reason
+            if not got.again or not await self._wait(got, attempt):
+                break
+        return reason
+
     def _body(self, messages: list[Message], seed: int) -> dict[str, Any]:
         """All that is sent. A setting of `request` that is None takes a field away."""
         s = self.settings
@@ -135,9 +151,9 @@ class Caller:
     def _over_budget(self) -> str:
         s, used = self.settings, self.usage
         if s.max_calls is not None and used.calls >= s.max_calls:
-            return f"the budget of {s.max_calls} calls is used up"
+            return f"the budget of {s.max_calls} call{'s' * (s.max_calls != 1)} is used up"
         if s.max_tokens is not None and used.tokens >= s.max_tokens:
-            return f"the budget of {s.max_tokens} tokens is used up ({used.tokens} were)"
+            return f"the budget of {s.max_tokens} token{'s' * (s.max_tokens != 1)} is used up ({used.tokens} were)"
         return ""
 
     async def _send(self, client: openai.AsyncOpenAI, body: Mapping[str, Any]) -> Answer | _Failure:
@@ -208,7 +224,13 @@ def read_completion(content: bytes, body: Mapping[str, Any]) -> Answer | str:
     sent, received = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
     if not sent and not received:  # a server that doesn't count: a guess, so that a budget still ends
         sent, received = len(json.dumps(_without_images(body))) // 4, len(text) // 4
-    return Answer(text, choice.get("finish_reason") == "length", sent, received)
+    return Answer(text, choice.get("finish_reason") == "length", sent, received, _thought(message))
+
+
+def _thought(message: Mapping[str, Any]) -> str:
+    """vLLM and its kin call it `reasoning_content`, newer ones `reasoning`."""
+    found = message.get("reasoning_content") or message.get("reasoning")
+    return printable(found) if isinstance(found, str) else ""
 
 
 def _count(usage: Any, name: str) -> int:
@@ -241,7 +263,8 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 def _unread(answer: Answer, wanted: str) -> str:
     if answer.cut:
-        return f"the answer was cut off after {answer.completion_tokens} tokens, with no line {wanted}"
+        tokens = f"{answer.completion_tokens} token{'s' * (answer.completion_tokens != 1)}"
+        return f"the answer was cut off after {tokens}, with no line {wanted}"
     said = _one_line(answer.text)
     return f"no single line {wanted} in the answer {said!r}" if said else "the answer is empty"
 
