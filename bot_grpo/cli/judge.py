@@ -15,13 +15,15 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from bot_grpo.cli.judge_options import open_judge
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
 from bot_grpo.pages import check_name, write_page
 from bot_grpo.win_matches import Match, judged_by_model, judged_by_rules, matches, pages_to_score, standings, to_json
 from bot_grpo.win_page import write_win_page
 from bot_grpo.win_sides import Side, read_side
-from sandbox.judge import Judge, JudgeSettings
+from bot_grpo.words import counted, plural
+from sandbox.judge import Judge
 from sandbox.win_rates import ORDER, Standing, questions, without_a_call
 
 _EPILOG = """\
@@ -36,27 +38,33 @@ examples:
   bot-grpo judge --a runs/bot --b runs/grpo --judge-model qwen3-vl --base-url http://localhost:8000/v1 --html wins.html
   bot-grpo judge --runs runs/bot@20 runs/bot@40 runs/grpo@40 --judge page
 """
+_JUDGE = (
+    *("judge_model", "base_url", "cache", "max_calls", "max_tokens", "prices", "concurrency", "timeout", "retries"),
+    *("detail", "seed", "request"),
+)
+"""The options that are a judge's settings."""
 
 
 def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
     names = _names(args)
     _check_files(args)
+    judge = None if args.judge == "page" else _judge(args)
     sides = [read_side(name, args.step) for name in names]
     planned = matches(sides)
+    to_do = len(pages_to_score(sides, planned) if judge is None else _open(planned))
     for line in _sides_table(sides, planned):
         print(line)
-    if args.judge == "page":
-        with _Bar(len(pages_to_score(sides, planned)), "pages scored") as bar:
+    asked: dict[str, Any] = {"judge": "page"}
+    usage: list[str] = []
+    if judge is None:
+        with _Bar(to_do, f"{plural(to_do, 'page')} scored") as bar:
             played = judged_by_rules(sides, planned, seed=args.seed, on_done=bar.step)
-        asked: dict[str, Any] = {"judge": "page"}
-        usage: list[str] = []
+    elif args.dry_run:
+        print(_plan(planned, judge))
+        return 0
     else:
-        judge = _judge(args)
-        if args.dry_run:
-            print(_plan(planned, judge))
-            return 0
-        played = _ask(judge, planned, args)
+        played = _ask(judge, planned, to_do, args.seed)
         usage = _usage(judge)
         asked = {"judge": judge.settings.model, "usage": vars(judge.usage)}
     ranked = standings(played, len(sides), seed=args.seed)
@@ -138,29 +146,11 @@ def _check_files(args: argparse.Namespace) -> None:
 
 def _judge(args: argparse.Namespace) -> Judge:
     try:
-        request = json.loads(args.request)
+        args.request = json.loads(args.request)
     except ValueError as error:
         raise UserError(f"--request is no JSON: {error}") from error
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bot-grpo" / "judge"
-    try:
-        return Judge(
-            JudgeSettings(
-                args.judge_model,
-                base_url=args.base_url,
-                concurrency=args.concurrency,
-                timeout_s=args.timeout,
-                retries=args.retries,
-                max_calls=args.max_calls,
-                max_tokens=args.max_tokens,
-                cache=args.cache or default,
-                detail=args.detail,
-                prices=args.prices and tuple(args.prices),
-                seed=args.seed,
-                request=request,
-            )
-        )
-    except ValueError as error:
-        raise UserError(str(error).removeprefix("judge: ")) from error
+    key = "none" if args.dry_run else None  # which asks nobody, and so needs none
+    return open_judge(args, *_JUDGE, api_key=key)
 
 
 def _open(planned: Sequence[Match]) -> list[Any]:
@@ -172,20 +162,23 @@ def _open(planned: Sequence[Match]) -> list[Any]:
 def _plan(planned: Sequence[Match], judge: Judge) -> str:
     tasks = _open(planned)
     needed, pairs = judge.calls_needed(tasks), sum(len(match.pairs) for match in planned)
+    open_ones = (
+        f"{counted(len(tasks), 'question')} about the others, of which {needed} {plural(needed, 'needs', 'need')}"
+    )
     return (
-        f"{pairs} pairs, {pairs - len(tasks) // len(ORDER)} of them decided without a call; {len(tasks)} questions "
-        f"about the others, of which {needed} need a call (the rest is known, or the same question), and retries"
+        f"{counted(pairs, 'pair')}, {pairs - len(tasks) // len(ORDER)} of them decided without a call; {open_ones} a "
+        "call (the rest is known, or the same question), and retries"
     )
 
 
-def _ask(judge: Judge, planned: Sequence[Match], args: argparse.Namespace) -> list[Match]:
+def _ask(judge: Judge, planned: Sequence[Match], to_do: int, seed: int) -> list[Match]:
     try:
-        with _Bar(len(_open(planned)), "answers") as bar:
-            return judged_by_model(planned, judge, seed=args.seed, on_done=bar.step)
+        with _Bar(to_do, plural(to_do, "answer")) as bar:
+            return judged_by_model(planned, judge, seed=seed, on_done=bar.step)
     except KeyboardInterrupt:
-        print(
-            f"\n{judge.usage.answers} answers came and are kept; the same command goes on from there", file=sys.stderr
-        )
+        n = judge.usage.answers
+        kept = f"{counted(n, 'answer')} came and {plural(n, 'is', 'are')} kept"
+        print(f"\n{kept}; the same command goes on from there", file=sys.stderr)
         raise
 
 
@@ -220,8 +213,9 @@ class _Bar:
 def _usage(judge: Judge) -> list[str]:
     used = judge.usage
     cost = f", cost {used.cost(judge.settings.prices):.4f}" if judge.settings.prices is not None else ""
-    tokens = f"{used.prompt_tokens} tokens sent, {used.completion_tokens} received"
-    return ["", f"{used.calls} calls ({used.cached} answers known before), {tokens}{cost}"]
+    tokens = f"{counted(used.prompt_tokens, 'token')} sent, {used.completion_tokens:,} received"
+    known = f"{counted(used.cached, 'answer')} known before"
+    return ["", f"{counted(used.calls, 'call')} ({known}), {tokens}{cost}"]
 
 
 def letter(side: int) -> str:
@@ -234,10 +228,11 @@ def _sides_table(sides: Sequence[Side], planned: Sequence[Match]) -> list[str]:
     for number, side in enumerate(sides):
         valid = sum(page.shot.valid for page in side.pages.values())
         step = "" if side.step is None else f"step {side.step}, "
-        rows.append(f"{letter(number)}  {side.name}  ({step}{len(side.pages)} pages, {valid} can be judged)")
+        rows.append(f"{letter(number)}  {side.name}  ({step}{counted(len(side.pages), 'page')}, {valid} can be judged)")
     for match in planned:
         if match.left_out:
-            rows.append(f"{letter(match.a)} and {letter(match.b)}: {match.left_out} pages have no counterpart")
+            left = f"{counted(match.left_out, 'page')} {plural(match.left_out, 'has', 'have')} no counterpart"
+            rows.append(f"{letter(match.a)} and {letter(match.b)}: {left}")
     return rows
 
 
@@ -272,4 +267,5 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
 def _unscored(played: Sequence[Match]) -> list[str]:
     results = [result for match in played for result in match.results]
     reasons = Counter(result.reason for result in results if result.score is None)
-    return [f"unscored, {count} of {len(results)} pairs: {reason}" for reason, count in reasons.most_common(5)]
+    of = counted(len(results), "pair")
+    return [f"unscored, {count} of {of}: {reason}" for reason, count in reasons.most_common(5)]

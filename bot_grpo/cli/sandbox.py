@@ -15,11 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot_grpo.cli.judge_options import open_judge
 from bot_grpo.cli.parser import Parser
 from bot_grpo.cli.sandbox_inputs import Entry, read_entries
 from bot_grpo.errors import UserError
 from bot_grpo.gallery import Exhibit, write_gallery
 from bot_grpo.pages import check_name
+from bot_grpo.words import counted
 from sandbox.outcome import Outcome
 from sandbox.pool import is_workers, open_sandbox
 from sandbox.setup import GET_NODE, NODE_MIN, node
@@ -31,7 +33,8 @@ _EPILOG = """\
 A .jsx or .tsx file is a component's code; a .jsonl or .parquet file holds a chat reply a row (`completion`, and if you
 like `id`, `prompt` and `requirements`), as the rollouts of a run do; any other file, and standard input (-), is a chat
 reply with a component in it. A directory stands for its files of these kinds, in order of name.
-Exit code: 0 when every input got a verdict, whatever the verdicts are; 2 for bad input.
+Exit code: 0 when every input got a verdict, whatever the verdicts are; 1 when a judge that was asked for could score
+none of them; 2 for bad input. After Ctrl-C (130) the gallery holds what was judged until then.
 
 examples:
   bot-grpo sandbox --render --screenshots shots/ reply.md Counter.tsx
@@ -53,20 +56,28 @@ def main(argv: list[str]) -> int:
         else:
             kept = args.screenshots is not None
         show = _in_order(lambda e: print(_json(e, kept) if args.json else _line(e, kept), flush=True))
-        if judge is None:
-            exhibits = _run(args, entries, show)
-        else:
-            exhibits = _run(args, entries, None)
-            exhibits = _ask(judge, args, exhibits, show)
-        said = _said(exhibits, args.screenshots if kept else None)
+        judged: dict[int, Exhibit] = {}
+        try:
+            _run(args, entries, judged, show if judge is None else None)
+            if judge is not None:
+                _ask(judge, args, judged, show)
+        except KeyboardInterrupt:
+            if args.html is not None and judged:
+                there = [judged[number] for number in sorted(judged)]
+                print(f"\n{len(there)} of {len(entries)} were judged; {_gallery(there, args)}", file=sys.stderr)
+            raise
+        exhibits = [judged[number] for number in range(len(entries))]
+        said = _said(exhibits, args.judge, args.screenshots if kept else None)
         if args.html is not None:
-            gallery = write_gallery(exhibits, args.html, title=_title(args.inputs))
-            said += f"; wrote {gallery.path} ({gallery.size / 1e6:.1f} MB)"
+            said += f"; {_gallery(exhibits, args)}"
     print(said, file=sys.stderr)
+    for line in _unscored(exhibits, args.judge):
+        print(line, file=sys.stderr)
     if judge is not None:
         used = judge.usage
-        print(f"{used.calls} requests, {used.tokens} tokens, {used.cached} answers known before", file=sys.stderr)
-    return 0
+        known = f"{counted(used.cached, 'answer')} known before"
+        print(f"{counted(used.calls, 'request')}, {counted(used.tokens, 'token')}, {known}", file=sys.stderr)
+    return 0 if all(_scores(exhibits, kind) for kind in args.judge) else 1
 
 
 def _parser() -> Parser:
@@ -107,6 +118,7 @@ def _settle(args: argparse.Namespace) -> None:
         raise UserError(f"--timeout is a number of seconds above 0, at most 3600, not {args.timeout:g}")
     if not is_workers(args.workers):
         raise UserError(f"--workers is at least 1, or ray, or ray://HOST:PORT, not {args.workers}")
+    args.judge = list(dict.fromkeys(args.judge))
     wanting = ["--screenshots"] * (args.screenshots is not None)
     wanting += [f"--judge {kind}" for kind in ("page", "screenshot") if kind in args.judge]
     if args.render is False and wanting:
@@ -126,13 +138,7 @@ def _judge(args: argparse.Namespace) -> Judge | None:
         return None
     if args.judge_model is None:
         raise UserError(f"--judge {asked[0]} needs --judge-model M (and --base-url U for a server of your own)")
-    from sandbox.judge import Judge, JudgeSettings
-
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bot-grpo" / "judge"
-    try:
-        return Judge(JudgeSettings(args.judge_model, base_url=args.base_url, cache=cache))
-    except ValueError as error:
-        raise UserError(str(error).removeprefix("judge: ")) from error
+    return open_judge(args, "judge_model", "base_url")
 
 
 def _in_order(show: Callable[[Exhibit], None]) -> Callable[[int, Exhibit], None]:
@@ -151,9 +157,12 @@ def _in_order(show: Callable[[Exhibit], None]) -> Callable[[int, Exhibit], None]
 
 
 def _run(
-    args: argparse.Namespace, entries: Sequence[Entry], show: Callable[[int, Exhibit], None] | None
-) -> list[Exhibit]:
-    """What the sandbox says; each one is shown when it is there."""
+    args: argparse.Namespace,
+    entries: Sequence[Entry],
+    judged: dict[int, Exhibit],
+    show: Callable[[int, Exhibit], None] | None,
+) -> None:
+    """Put what the sandbox says into `judged`, by number; each one is shown when it is there."""
     here = args.workers.strip().isdecimal()  # and not on a cluster
     if here and not args.render and not args.lint and node() is None:
         print(
@@ -163,17 +172,15 @@ def _run(
         )
     root = args.render and here and os.geteuid() == 0
 
-    def exhibit(index: int, outcome: Outcome) -> Exhibit:
-        entry = entries[index]
-        return Exhibit(entry.name, outcome, entry.prompt, entry.item.requirements)
-
     def on_done(index: int, outcome: Outcome) -> None:
         nonlocal root
         if root and outcome.render_ms is not None:  # not before a browser really ran
             print("bot-grpo sandbox: running as root, so Chromium runs without its own sandbox", file=sys.stderr)
             root = False
+        entry = entries[index]
+        judged[index] = Exhibit(entry.name, outcome, entry.prompt, entry.item.requirements)
         if show is not None:
-            show(index, exhibit(index, outcome))
+            show(index, judged[index])
 
     try:
         sandbox = open_sandbox(
@@ -187,18 +194,18 @@ def _run(
     except OSError as error:
         raise UserError(f"cannot write to {str(args.screenshots)!r}: {error.strerror}") from error
     with sandbox:
-        outcomes = sandbox.run([entry.item for entry in entries], on_done=on_done)
-    return [exhibit(index, outcome) for index, outcome in enumerate(outcomes)]
+        sandbox.run([entry.item for entry in entries], on_done=on_done)
 
 
 def _ask(
-    judge: Judge, args: argparse.Namespace, exhibits: Sequence[Exhibit], show: Callable[[int, Exhibit], None]
-) -> list[Exhibit]:
-    """The exhibits with the verdicts of the model judges that were asked for; each is shown when it has them all."""
+    judge: Judge, args: argparse.Namespace, judged: dict[int, Exhibit], show: Callable[[int, Exhibit], None]
+) -> None:
+    """Put the verdicts of the model judges that were asked for into `judged`; each is shown when it has them all."""
     from sandbox.judge import CodeTask, ScreenshotTask, Verdict
 
-    print(f"bot-grpo sandbox: {judge.settings.model} is asked about {len(exhibits)} components", file=sys.stderr)
-    judged = [dataclasses.replace(each, verdicts={}) for each in exhibits]
+    exhibits = [judged[number] for number in range(len(judged))]
+    about = counted(len(exhibits), "component")
+    print(f"bot-grpo sandbox: {judge.settings.model} is asked about {about}", file=sys.stderr)
     kinds = [kind for kind in _MODELS if kind in args.judge]
 
     def done(kind: str, numbers: Sequence[int], index: int, verdict: Verdict) -> None:
@@ -218,7 +225,6 @@ def _ask(
         shots = [(exhibits[number].prompt, exhibits[number].outcome) for number in numbers]
         pictures = [ScreenshotTask(prompt, o.screenshot, o.code) for prompt, o in shots if o.screenshot is not None]
         judge.judge_screenshots(pictures, on_done=partial(done, "screenshot", numbers))
-    return judged
 
 
 def _json(exhibit: Exhibit, kept: bool) -> str:
@@ -262,13 +268,45 @@ def _line(exhibit: Exhibit, kept: bool) -> str:
     return "  ".join(parts).encode("utf-8", "replace").decode()
 
 
-def _said(exhibits: Sequence[Exhibit], screenshots: Path | None) -> str:
+def _said(exhibits: Sequence[Exhibit], judges: Sequence[str], screenshots: Path | None) -> str:
     counts = Counter(exhibit.outcome.status.value for exhibit in exhibits)
     said = f"{len(exhibits)} judged: " + ", ".join(f"{n} {status}" for status, n in counts.most_common())
-    scores = [each.outcome.page.score for each in exhibits if each.outcome.page]
-    if scores:
-        said += f"; page score {sum(scores) / len(scores):.2f} (mean of {len(scores)})"
+    for kind in judges:
+        scores = _scores(exhibits, kind)
+        mean = f" {sum(scores) / len(scores):.2f}{'' if kind == 'page' else ' of 10'}," if scores else ""
+        said += f"; {kind} judge:{mean} {len(scores)} of {len(exhibits)} scored"
     return said + (f"; screenshots in {screenshots}" if screenshots is not None else "")
+
+
+def _scores(exhibits: Sequence[Exhibit], kind: str) -> list[float]:
+    """The scores that a judge gave."""
+    return [score for each in exhibits if (score := _score(each, kind)[0]) is not None]
+
+
+def _score(exhibit: Exhibit, kind: str) -> tuple[float | None, str]:
+    """What a judge gave, or why it gave nothing."""
+    outcome = exhibit.outcome
+    if kind != "page":
+        return exhibit.verdicts[kind].score, exhibit.verdicts[kind].reason
+    if outcome.page is None:
+        return None, outcome.page_reason or f"not rendered: {outcome.status.value}"
+    return outcome.page.score, ""
+
+
+def _unscored(exhibits: Sequence[Exhibit], judges: Sequence[str]) -> list[str]:
+    """Each reason for a missing score, once, with how many it is for."""
+    lines = []
+    for kind in judges:
+        reasons = Counter(why for score, why in (_score(each, kind) for each in exhibits) if score is None)
+        of = f"{len(exhibits)} by the {kind} judge"
+        lines += [f"unscored, {count} of {of}: {reason}" for reason, count in reasons.most_common(5)]
+    return lines
+
+
+def _gallery(exhibits: Sequence[Exhibit], args: argparse.Namespace) -> str:
+    """Write it, and say so."""
+    gallery = write_gallery(exhibits, args.html, title=_title(args.inputs))
+    return f"wrote {gallery.path} ({gallery.size / 1e6:.1f} MB)"
 
 
 def _title(inputs: Sequence[str]) -> str:

@@ -98,6 +98,26 @@ def test_a_dry_run_counts_calls_and_makes_none(
     assert "of which 5 need a call" in said(capsys)[0]
 
 
+def test_a_dry_run_asks_nobody_and_needs_no_key(
+    runs: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    argv = ["judge", "--a", runs[0], "--b", runs[1], "--judge-model", "m", "--cache", str(tmp_path / "cache")]
+    assert main([*argv, "--dry-run"]) == 0
+    assert "8 questions about the others, of which 8 need a call" in said(capsys)[0]
+
+
+def test_one_is_not_said_like_many(model: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write_run(tmp_path / "a", [{"prompt": "p", "colour": GREEN}])
+    b = write_run(tmp_path / "b", [{"prompt": "p", "colour": GREEN}, {"prompt": "q", "colour": RED}])
+    assert main(["judge", "--a", str(a), "--b", str(b), *model]) == 0
+    out = said(capsys)[0]
+    assert "(step 4, 1 page, 1 can be judged)" in out
+    assert "(step 4, 2 pages, 2 can be judged)" in out
+    assert "A and B: 1 page has no counterpart" in out
+
+
 def test_several_sides_are_ranked(model: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = tmp_path / "run"
     for step, colour in ((0, RED), (4, BLUE), (8, GREEN)):
@@ -225,14 +245,19 @@ def mistakes(tmp_path: Path) -> list[tuple[list[str], str]]:
         ([*ab, *m, "--html", "page.txt"], "must end in .html"),
         ([*ab, *m, "--html", "no/such/page.html"], "cannot be written"),
         ([*ab, *m, "--output", "empty"], "cannot be written"),
-        ([*ab, *m, "--concurrency", "0"], "concurrency"),
+        ([*ab, *m, "--concurrency", "0"], "--concurrency is a whole number from 1, not 0"),
+        ([*ab, *m, "--timeout", "0"], "--timeout is above 0, not 0.0"),
+        ([*ab, *m, "--max-calls", "-1"], "--max-calls is a whole number from 0, or none, not -1"),
+        ([*ab, *m, "--max-tokens", "-1"], "--max-tokens is"),
+        ([*ab, *m, "--retries", "-1"], "--retries is"),
         ([*ab, *m, "--request", "{"], "--request is no JSON"),
-        ([*ab, *m, "--request", "[]"], "request is a mapping"),
-        ([*ab, *m, "--detail", "huge"], "detail is low, high or auto"),
-        ([*ab, *m, "--prices", "1", "-1"], "prices"),
+        ([*ab, *m, "--request", "[]"], "--request is a mapping of further fields of the body, and not of model"),
+        ([*ab, *m, "--detail", "huge"], "--detail is low, high or auto"),
+        ([*ab, *m, "--prices", "1", "-1"], "--prices are"),
         ([*ab, *m, "--seed", "-1"], "--seed"),
-        ([*ab, "--judge-model", "m", "--base-url", "localhost:8000"], "base_url begins with http://"),
-        ([*ab, "--judge-model", "m"], "OPENAI_API_KEY"),
+        ([*ab, "--judge-model", "m", "--base-url", "localhost:8000"], "--base-url begins with http://"),
+        ([*ab, "--judge-model", "m"], "set OPENAI_API_KEY, or --base-url for"),
+        ([*ab, "--judge-model", " "], "--judge-model is the name of a model"),
         ([*ab, "--judge", "page", "--dry-run"], "makes no calls"),
         ([*ab, "--judge", "vibes"], "invalid choice"),
         ([*ab, *m, "--cache", "a/config.txt/x"], "cannot be written"),
@@ -250,8 +275,9 @@ def test_a_mistake_is_one_line(
     (tmp_path / "a" / "config.txt").touch()
     for argv, words in cases:
         assert main(["judge", *argv]) == 2, argv
-        line = said(capsys)[1].strip()
+        out, line = (text.strip() for text in said(capsys))
         assert words in line, argv
+        assert not out, argv
         assert line.startswith("bot-grpo judge: ")
         assert "\n" not in line
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import os
+import re
+import signal
+import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from judge_server import JudgeServer, judge_server
+from judge_server import JudgeServer, judge_server, slowly
 
 from bot_grpo.cli import main
 from bot_grpo.cli.sandbox_inputs import read_entries
@@ -113,7 +120,7 @@ def test_a_file_too_long_to_be_read_gets_a_verdict(
         (["FILE", "--screenshots", "x", "--no-render"], "--screenshots needs rendering"),
         (["FILE", "--judge", "page", "--no-render"], "--judge page needs rendering"),
         (["FILE", "--judge", "code"], "--judge code needs --judge-model"),
-        (["FILE", "--judge", "screenshot", "--judge-model", "m", "--base-url", "x"], "base_url begins with http"),
+        (["FILE", "--judge", "screenshot", "--judge-model", "m", "--base-url", "x"], "--base-url begins with http"),
         (["FILE", "--html", "gallery.txt"], "must end in .html"),
         (["FILE", "--html", "no/such/gallery.html"], "cannot write no/such/gallery.html"),
         (["FILE", "--workers", "many"], "--workers is at least 1, or ray"),
@@ -213,6 +220,77 @@ def test_a_model_judges_the_code(
     assert "code judge 7 of 10" in out.splitlines()[0]
     assert "code judge no score: there is no code to judge" in out.splitlines()[1]
     assert "0 requests, 0 tokens, 2 answers known before" in err
+
+
+def test_a_judge_that_scores_nothing_is_exit_code_1_and_says_each_reason_once(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    names = [str(files / name) for name in ("b.jsx", "d.txt", "e.jsx", "h.jsx")]
+    argv = ["sandbox", *names, "--judge", "code", "--judge-model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    assert main(argv) == 1
+    out, err = capsys.readouterr()
+    assert "4 judged: 2 ok, 1 no_code, 1 compile_error; code judge: 0 of 4 scored" in err
+    reasons = [line for line in err.splitlines() if line.startswith("unscored, ")]
+    assert [line.split(":")[0] for line in reasons] == [
+        "unscored, 3 of 4 by the code judge",
+        "unscored, 1 of 4 by the code judge",
+    ]
+    assert all(line.count("cannot be reached") == 1 for line in out.splitlines() if "d.txt" not in line)
+    assert main(["sandbox", names[1], "--judge", "code", "--judge-model", "m", "--base-url", "http://127.0.0.1:9"]) == 1
+    assert "m is asked about 1 component\n" in capsys.readouterr().err
+
+
+def interrupted(argv: list[str], after: int, env: dict[str, str]) -> tuple[int, str]:
+    """Ctrl-C once it has printed so many lines: its exit code, and what it says on stderr."""
+    command = [sys.executable, "-m", "bot_grpo", "sandbox", *argv]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env={**os.environ, **env}) as process:
+        assert process.stdout is not None
+        for _ in range(after):
+            assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    return process.returncode, said
+
+
+def gallery_rows(page: Path) -> list[dict[str, Any]]:
+    payload = re.search(r'<script id="payload"[^>]*>([^<]*)<', page.read_text())
+    assert payload is not None
+    rows: list[dict[str, Any]] = json.loads(zlib.decompress(base64.b64decode(payload[1])))["rows"]
+    return rows
+
+
+def test_ctrl_c_leaves_a_gallery_of_what_was_judged(tmp_path: Path, server: JudgeServer) -> None:
+    server.answers = slowly(0.3)
+    codes = [COMPONENT.replace("hi", f"hi {i}") for i in range(60)]
+    (tmp_path / "rows.jsonl").write_text(
+        "\n".join(json.dumps({"completion": code, "id": f"n{i}"}) for i, code in enumerate(codes))
+    )
+    page = tmp_path / "gallery.html"
+    judge = ["--judge", "code", "--judge-model", "m", "--base-url", server.url]
+    argv = [str(tmp_path / "rows.jsonl"), "--no-render", "--html", str(page), *judge]
+    code, err = interrupted(argv, 1, {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert code == 130
+    assert f"60 of 60 were judged; wrote {page}" in err
+    rows = gallery_rows(page)
+    assert [row["name"] for row in rows] == [f"n{i}" for i in range(60)]
+    assert 0 < sum("code" in row["judges"] for row in rows) < 60
+
+
+@pytest.mark.browser
+def test_ctrl_c_while_pages_are_rendered_leaves_those_that_were(tmp_path: Path) -> None:
+    codes = [COMPONENT.replace("hi", f"hi {i}") for i in range(200)]
+    (tmp_path / "rows.jsonl").write_text(
+        "\n".join(json.dumps({"completion": code, "id": f"n{i}"}) for i, code in enumerate(codes))
+    )
+    page = tmp_path / "gallery.html"
+    code, err = interrupted([str(tmp_path / "rows.jsonl"), "--html", str(page), "--timeout", "20"], 3, {})
+    assert code == 130
+    rows = gallery_rows(page)
+    assert f"{len(rows)} of 200 were judged; wrote {page}" in err
+    assert 3 <= len(rows) < 200
+    assert all(row["picture"] for row in rows)
 
 
 @pytest.mark.browser
