@@ -20,6 +20,7 @@ from tasks.base import prompt_text
 
 KINDS = (".jsonl", ".csv", ".parquet")
 _TOKENS = ("token_ids", "spans")
+_NOTED = ("step", "kind", "group", "outcome")
 _A_RUNS_OWN = frozenset({*ROLLOUTS.names} - {"prompt", "completion", "requirements"})
 
 
@@ -27,7 +28,8 @@ _A_RUNS_OWN = frozenset({*ROLLOUTS.names} - {"prompt", "completion", "requiremen
 class Reply:
     """A row: what was asked for, what was written, and the fields that a reward model may read.
 
-    `tokens` are the sampled ids and their spans where the row says what they were (a run's rollouts do).
+    `tokens` are the sampled ids and their spans where the row says what they were (a run's rollouts do). `noted` is
+    where it comes from and what became of it, as far as the row says: step, kind, group, outcome.
     """
 
     id: str
@@ -36,6 +38,7 @@ class Reply:
     row: Mapping[str, Any] = field(default_factory=dict)
     truncated: bool = False
     tokens: tuple[tuple[int, ...], tuple[tuple[int, int], ...]] | None = None
+    noted: Mapping[str, Any] = field(default_factory=dict)
 
     def rollout(self, encode: Callable[[str], Encoded]) -> Rollout:
         """With its own tokens, or else those that `encode` makes of the text."""
@@ -54,14 +57,15 @@ def read_replies(source: Path) -> Iterator[Reply]:
         raise UserError(f"{source} holds no rollouts/*.parquet: give a run that train wrote, or a file")
     for file in files:
         found = False
-        for number, record in enumerate(_records(file), 1):
+        for number, record in enumerate(records_of(file), 1):
             found = True
             yield _reply(record, f"{file}:{number}", str(number) if len(files) == 1 else f"{file.stem}:{number}")
         if not found:
             raise UserError(f"{file} has no rows")
 
 
-def _records(file: Path) -> Iterator[Mapping[str, Any]]:
+def records_of(file: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of a .jsonl, .csv or .parquet file. Raises UserError where one cannot be read."""
     kind = file.suffix.lower()
     if kind not in KINDS:
         raise UserError(f"{file}: name it {', '.join(KINDS)} according to what is in it")
@@ -119,6 +123,7 @@ def _reply(record: Mapping[str, Any], where: str, number: str) -> Reply:
         row=row,
         truncated=record.get("truncated") in (True, "true", "True", "1"),
         tokens=_tokens(record, text),
+        noted={name: record[name] for name in _NOTED if record.get(name) is not None},
     )
 
 
