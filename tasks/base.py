@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +41,21 @@ def read_records(source: str | Path, split: str | None = None) -> list[Record]:
     its rows get a `split`; of any other the first of train, validation, test is read, else its only split. A
     `TaskError` says in one line what is wrong with the source.
     """
-    path = Path(source).expanduser()
-    if path.suffix.lower() in _FILES or path.is_file():
-        records = _read_file(path)
-    elif _HUB_ID.fullmatch(str(source)) or path.is_dir():
-        records = _read_hub(str(source), split)
-    else:
-        raise TaskError(f"{source}: neither a file ({', '.join(_FILES)}) nor a hub id such as owner/name")
+    records = list(iter_records(source, split))
     if not records:
         raise TaskError(f"{source}: no rows in it")
     return records
+
+
+def iter_records(source: str | Path, split: str | None = None) -> Iterator[Record]:
+    """The rows of `read_records` one by one: a large data set of the hub stays on disk. There may be none."""
+    path = Path(source).expanduser()
+    if path.suffix.lower() in _FILES or path.is_file():
+        yield from _read_file(path)
+    elif _HUB_ID.fullmatch(str(source)) or path.is_dir():
+        yield from _iter_hub(str(source), split)
+    else:
+        raise TaskError(f"{source}: neither a file ({', '.join(_FILES)}) nor a hub id such as owner/name")
 
 
 def _read_file(path: Path) -> list[Record]:
@@ -105,7 +110,7 @@ def _read_csv(path: Path) -> list[Record]:
     return rows
 
 
-def _read_hub(source: str, split: str | None) -> list[Record]:
+def _iter_hub(source: str, split: str | None) -> Iterator[Record]:
     import datasets  # slow to import, and only needed here
 
     name, _, config = (source, "", "") if Path(source).is_dir() else source.partition(":")
@@ -116,7 +121,11 @@ def _read_hub(source: str, split: str | None) -> list[Record]:
     chosen, tag = _split_to_read(list(loaded), split)
     if chosen is None:
         raise TaskError(f"{source}: has the splits {', '.join(loaded)}; say which")
-    return [({"split": tag} if tag else {}) | dict(row) for row in loaded[chosen]]
+    more = {"split": tag} if tag else {}
+    for batch in loaded[chosen].iter(batch_size=1000):  # a row at a time takes several times as long
+        names = list(batch)
+        for values in zip(*batch.values(), strict=True):
+            yield more | dict(zip(names, values, strict=True))
 
 
 def _split_to_read(splits: Sequence[str], asked: str | None) -> tuple[str | None, str | None]:
