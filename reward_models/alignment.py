@@ -10,6 +10,7 @@ import codecs
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -130,13 +131,14 @@ def spread_spans(spans: Sequence[Span], tokens: CharSpans, spread: Spread = "eve
     """
     starts, ends = np.array(tokens, dtype=np.int64).reshape(-1, 2).T
     length = int(ends[-1]) if len(tokens) else 0
-    for start, end, _, _ in spans:
-        if not 0 <= start < end <= length:
-            raise ValueError(f"span [{start}, {end}) is not inside the completion's {length} characters")
     if not spans:
         return np.zeros(len(tokens))
-    a_N, b_N = np.array([span[:2] for span in spans], dtype=np.int64).T
-    value_N = np.array([span[2] for span in spans], dtype=np.float64)
+    a_N, b_N = (np.fromiter(map(itemgetter(i), spans), np.int64, len(spans)) for i in (0, 1))
+    value_N = np.fromiter(map(itemgetter(2), spans), np.float64, len(spans))
+    wrong_N = (a_N < 0) | (a_N >= b_N) | (b_N > length)
+    if wrong_N.any():
+        start, end = spans[int(wrong_N.argmax())][:2]
+        raise ValueError(f"span [{start}, {end}) is not inside the completion's {length} characters")
     with_text = np.maximum.accumulate(np.where(ends > starts, np.arange(len(tokens)), 0))
     last_N = with_text[np.searchsorted(starts, b_N - 1, side="right") - 1]  # holds the span's last character
     out = np.zeros(len(tokens))

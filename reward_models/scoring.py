@@ -153,6 +153,11 @@ def _number(value: Any, what: str) -> float:
 
 
 def _spans(spans: Iterable[Any]) -> tuple[Span, ...]:
+    spans = tuple(spans)
+    if set(map(type, spans)) == {Span}:  # by columns: a model may give a span for each of a million tokens
+        starts, ends, values = (set(map(type, map(operator.itemgetter(i), spans))) for i in range(3))
+        if starts == ends == {int} and values == {float}:
+            return spans
     try:
         return tuple(Span(operator.index(a), operator.index(b), float(v), *more) for a, b, v, *more in spans)
     except (TypeError, ValueError):
