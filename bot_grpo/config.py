@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from trl import GRPOConfig
@@ -14,6 +14,7 @@ from bot_grpo.algorithms import Algorithm, get_algorithm
 from bot_grpo.errors import UserError
 from bot_grpo.reward_sources import read_sources
 from sandbox.pool import is_workers
+from tasks.aime_format import Form
 
 _TRL_DEFAULTS = {f.name: f.default for f in dataclasses.fields(GRPOConfig)}
 _ALGORITHMS_BUSINESS = {
@@ -70,10 +71,14 @@ class BoTGRPOConfig(GRPOConfig):
     )
     lora_r: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
     lora_alpha: int = field(default=32, metadata={"help": "Scale of the LoRA adapter."})
-    task: str = field(default="react", metadata={"help": "Name of the task; react is the one there is."})
+    task: str = field(default="react", metadata={"help": "What is learned: react or aime."})
     tier: str | None = field(default="tiny", metadata={"help": "React: tiny, standard, app, or empty for all."})
     prompts: str | None = field(
-        default=None, metadata={"help": "Own prompts instead: a JSONL, CSV or parquet file, or a hub data set."}
+        default=None,
+        metadata={
+            "help": "Own prompts instead: a JSONL, CSV or parquet file, or a hub data set; for AIME also a set's short "
+            "name, or arithmetic:LEVEL, problems that are made up (1 to 4)."
+        },
     )
     columns: dict | str | None = field(
         default=None,
@@ -81,6 +86,12 @@ class BoTGRPOConfig(GRPOConfig):
             "help": "What the columns of `prompts` are called, where not by their usual names: "
             "prompt=ask,requirements=checks (in a config a mapping)."
         },
+    )
+    eval_source: str | None = field(
+        default=None, metadata={"help": "Held-out prompts from another file or data set than `prompts`."}
+    )
+    answer_form: str = field(
+        default="steps", metadata={"help": "AIME: how to answer: steps (tags), boxed, or plain (the problem alone)."}
     )
     system_prompt: str | None = field(default=None, metadata={"help": "System message before each prompt."})
     reward_settings: dict | str | None = field(
@@ -190,6 +201,7 @@ class BoTGRPOConfig(GRPOConfig):
             "cold_start_steps": (self.cold_start_steps >= 0, "0 or more"),
             "cold_start_batch_size": (self.cold_start_batch_size >= 1, "1 or more"),
             "lora_r": (self.lora_r >= 0, "0 (all weights) or more"),
+            "answer_form": (self.answer_form in get_args(Form), "one of " + ", ".join(get_args(Form))),
             "model_dtype": (self.model_dtype in _DTYPES, "one of " + ", ".join(_DTYPES)),
             "max_unscored": (0 <= self.max_unscored <= 1, "a share, between 0 and 1"),
             "w_g": (math.isfinite(self.w_g) and self.w_g >= 0, "a number, 0 or more"),

@@ -183,10 +183,13 @@ def _number(value: Any) -> float | None:
 
 
 def _summary(row: dict[str, Any], prefix: str) -> str:
-    shown = [("compile_rate", "compile", 100), ("render_rate", "render", 100), ("requirements", "requirements", 100)]
+    shown = {"compile_rate": "compile", "render_rate": "render", "requirements": "requirements", "accuracy": "correct"}
+    shown |= {
+        name.removeprefix(prefix): name.removeprefix(prefix) for name in row if "pass@" in name and "@1" not in name
+    }
     parts = [
         f"{label} {100 * row[prefix + name]:.0f} %"
-        for name, label, _ in shown
+        for name, label in shown.items()
         if isinstance(row.get(prefix + name), float)
     ]
     if isinstance(row.get(prefix + "reward"), float):

@@ -35,30 +35,30 @@ class SourceSpec:
 _KEYS = {f.name for f in fields(SourceSpec)}
 
 
-def read_sources(value: Any) -> tuple[SourceSpec, ...]:
+def read_sources(value: Any, *, called: str = "rewards") -> tuple[SourceSpec, ...]:
     """Sources from a config's `rewards`: a list of mappings or names, one of them alone, or either as JSON.
 
-    Raises UserError, one line.
+    Raises UserError, one line, which says what was wrong with what is `called` so.
     """
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
             value = json.loads(value)
         except ValueError as error:
-            raise UserError(f"rewards is not JSON: {error}") from error
+            raise UserError(f"{called} is not JSON: {error}") from error
     if value is None or value == "":
         return ()
     entries = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return tuple(_read(entry) for entry in entries)
+    return tuple(_read(entry, called) for entry in entries)
 
 
-def _read(entry: Any) -> SourceSpec:
+def _read(entry: Any, called: str) -> SourceSpec:
     if isinstance(entry, str):
         return SourceSpec(entry)
     if not isinstance(entry, Mapping) or not isinstance(entry.get("model"), str):
-        raise UserError(f"rewards: a source is a name, or a mapping with its `model`; not {str(entry)[:80]}")
+        raise UserError(f"{called}: a source is a name, or a mapping with its `model`; not {str(entry)[:80]}")
     unknown = sorted(map(str, set(entry) - _KEYS))
     if unknown:
-        raise UserError(f"rewards: a source has no {unknown[0]!r}; it has: {', '.join(sorted(_KEYS))}")
+        raise UserError(f"{called}: a source has no {unknown[0]!r}; it has: {', '.join(sorted(_KEYS))}")
     spec = SourceSpec(**{key: given for key, given in entry.items() if given is not None})
     good = {
         "args": (isinstance(spec.args, Mapping), "a mapping of the model's arguments"),
@@ -69,7 +69,7 @@ def _read(entry: Any) -> SourceSpec:
     }
     for key, (fits, want) in good.items():
         if not fits:
-            raise UserError(f"rewards: {key} of {spec.model} is {want}, not {getattr(spec, key)!r}")
+            raise UserError(f"{called}: {key} of {spec.model} is {want}, not {getattr(spec, key)!r}")
     return spec
 
 
@@ -110,13 +110,14 @@ def short_name(name: str) -> str:
 class RunReward:
     """The reward of a training run: the sources that its config names, or without any the task's own.
 
-    The React reward takes `settings` where its source has no `args`, and runs on the run's sandbox. Plug-ins are
-    opened at once: what is wrong with one of them is said before there is a run. Raises RewardError, UserError.
+    `own` is the task's: it takes `settings` where its source has no `args`. The React reward runs on the run's sandbox.
+    All others are opened at once: what is wrong with one of them is said before there is a run. Raises RewardError,
+    UserError.
     """
 
-    def __init__(self, rewards: Any, settings: Mapping[str, Any]) -> None:
-        self.specs = read_sources(rewards) or (SourceSpec(COMPILER),)
-        self.specs = tuple(replace(s, args=s.args or settings) if s.model == COMPILER else s for s in self.specs)
+    def __init__(self, rewards: Any, settings: Mapping[str, Any], *, own: str = COMPILER) -> None:
+        self.specs = read_sources(rewards) or (SourceSpec(own),)
+        self.specs = tuple(replace(s, args=s.args or settings) if s.model == own else s for s in self.specs)
         self._wanted: dict[str, bool] = {}  # of the sandbox
         for spec in self.specs:
             if spec.model == COMPILER:

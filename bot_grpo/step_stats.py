@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bot_grpo.groups import wide
 from bot_grpo.rewards import Scored
+from tasks.passk import pass_at_k
 
 LARGEST = frozenset({"policy/ratio_max"})
 
@@ -79,3 +80,22 @@ def reward_averages(
     sums = [[sum(values.get(name, [])), float(len(values.get(name, [])))] for name in names]
     totals = accelerator.reduce(torch.tensor(sums, device=accelerator.device), reduction="sum").tolist()
     return {name: total / count if count else float("nan") for name, (total, count) in zip(names, totals, strict=True)}
+
+
+def pass_rates(scored: Sequence[Scored], size: int, accelerator: Any) -> dict[str, float]:
+    """`pass@k` for k = 1, 2, 4, ... up to `size`, of groups of `size` rollouts that each were right or wrong.
+
+    Right is a metric `accuracy` of 1. The groups of all processes count, each with its own number of scored rollouts;
+    one with fewer than k has no part in pass@k. Empty where no rollout has that metric.
+    """
+    mine = [one.signal.metrics.get("accuracy") if one.signal else None for one in scored]
+    right = gather_object(mine)
+    groups = [[r for r in right[i : i + size] if r is not None] for i in range(0, len(right), size)]
+    rates = {}
+    k = 1
+    while k <= size:
+        values = [pass_at_k(sum(r == 1 for r in group), len(group), k) for group in groups if len(group) >= k]
+        if values:
+            rates[f"pass@{k}"] = sum(values) / len(values)
+        k *= 2
+    return rates

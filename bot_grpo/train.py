@@ -22,10 +22,8 @@ from bot_grpo.errors import UserError
 from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
 from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir
+from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
 from bot_grpo.trainer import BoTGRPOTrainer
-from tasks.react import ReactRow, load_react
-
-Messages = list[dict[str, str]]
 
 
 def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
@@ -39,8 +37,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         keep_freed_memory()
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
-    reward = RunReward(args.rewards, _reward_settings(args))
     train_rows, eval_rows = load_rows(args)
+    reward = RunReward(args.rewards, _reward_settings(args), own=OWN_REWARD[args.task])
     _check_batch(args, len(train_rows))
     checkpoint = find_checkpoint(args, run)
     tokenizer = models.load_tokenizer(args.model)
@@ -66,7 +64,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
                 "a local penalty can outweigh the outcome",
                 soft_wrap=True,
             )
-        for note in args.notes():
+        for note in filter(None, [*args.notes(), seen_before(train_rows, eval_rows)]):
             console.print(f"note: {note}", soft_wrap=True)
         trainer = BoTGRPOTrainer(
             model,
@@ -91,27 +89,6 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         console.print(why, soft_wrap=True, markup=False)
     _finish(run, trainer, log, stop, started, console)
     return run
-
-
-def load_rows(args: BoTGRPOConfig) -> tuple[list[ReactRow], list[ReactRow]]:
-    """Training rows and held-out rows of the task."""
-    if args.task != "react":
-        raise UserError(f"no task {args.task!r}; there is: react")
-    tier = args.tier or None
-    columns = args.columns if isinstance(args.columns, dict) else None
-    if columns and not args.prompts:
-        raise UserError("columns names those of your own `prompts`: give them too, or leave it out")
-    source: dict[str, Any] = {"tier": tier, "path": args.prompts, "columns": columns}
-    rows = load_react(split="train", **source)
-    held_out = load_react(split="test", **source) if args.eval_prompts else []
-    return rows, spread(held_out, args.eval_prompts)
-
-
-def spread(rows: Sequence[ReactRow], n: int) -> list[ReactRow]:
-    """`n` rows taken evenly over the whole list, so that every family of prompts has its share."""
-    if n >= len(rows):
-        return list(rows)
-    return [rows[i * len(rows) // n] for i in range(n)]
 
 
 def find_checkpoint(args: BoTGRPOConfig, run: RunDir) -> Path | None:
@@ -140,20 +117,14 @@ def make_policy(args: BoTGRPOConfig) -> Any:
     )
 
 
-def messages(args: BoTGRPOConfig, prompt: str) -> Messages:
-    """The chat that is sampled from."""
-    system = [{"role": "system", "content": args.system_prompt}] if args.system_prompt else []
-    return [*system, {"role": "user", "content": prompt}]
-
-
-def _dataset(args: BoTGRPOConfig, rows: Sequence[ReactRow]) -> Dataset:
+def _dataset(args: BoTGRPOConfig, rows: Sequence[TaskRow]) -> Dataset:
     return Dataset.from_dict(
-        {"prompt": [messages(args, r.prompt) for r in rows], "row": [json.dumps(r.to_dict()) for r in rows]}
+        {"prompt": [messages(args, r.prompt) for r in rows], "row": [json.dumps(r.row) for r in rows]}
     )
 
 
 def _cold_start(
-    args: BoTGRPOConfig, model: Any, tokenizer: Any, rows: Sequence[ReactRow], run: RunDir, console: Console
+    args: BoTGRPOConfig, model: Any, tokenizer: Any, rows: Sequence[TaskRow], run: RunDir, console: Console
 ) -> None:
     taught = [r for r in rows if r.reference]
     if not taught:
@@ -191,7 +162,7 @@ def _prompts_a_step(args: BoTGRPOConfig) -> int:
     return (args.generation_batch_size or 0) // (args.num_generations or 1)
 
 
-def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[ReactRow]) -> None:
+def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[TaskRow]) -> None:
     limit = models.context_length(args.model)
     if limit is None:
         return

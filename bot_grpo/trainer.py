@@ -33,7 +33,7 @@ from bot_grpo.logprobs import by_length, completion_logps, without_padding
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
 from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
-from bot_grpo.step_stats import PolicyStats, reward_averages
+from bot_grpo.step_stats import PolicyStats, pass_rates, reward_averages
 from reward_models.base import TokenRewardModel
 
 logger = logging.getLogger(__name__)
@@ -347,8 +347,12 @@ class BoTGRPOTrainer(GRPOTrainer):
         assert batch.local_rewards_BT is not None
         parts = batch.mask_BT.sum(1), batch.outcome_B, batch.local_rewards_BT
         bound = self.args.w_s * self.collector.model.bound
-        for name, value in reward_averages(self.collector.batch, *parts, self.accelerator, bound=bound).items():
-            self._metrics["train" if self.model.training else "eval"][name].append(value)
+        scored, training = self.collector.batch, self.model.training
+        averages = reward_averages(scored, *parts, self.accelerator, bound=bound)
+        if not training:
+            averages |= pass_rates(scored, self.num_generations_eval, self.accelerator)
+        for name, value in averages.items():
+            self._metrics["train" if training else "eval"][name].append(value)
 
     def _log_refill(self, done: Refilled) -> None:
         metrics = {"attempts": done.attempts, "groups": done.groups, "unfilled": done.unfilled}
