@@ -9,8 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
+from bot_grpo.words import counted
 from reward_models.base import Rollout, TokenRewardModel
 from reward_models.contract import (
     CHECKS,
@@ -53,7 +54,7 @@ def main(argv: list[str]) -> int:
     finally:
         checker.close()
     if found:
-        print(f"not fit: {len(found)} problem{'s' if len(found) > 1 else ''}")
+        print(f"not fit: {counted(len(found), 'problem')}")
         return 1
     print(f"fit; score something with it: bot-grpo score --reward {args.name} --input replies.jsonl --html scores.html")
     return 0
@@ -69,13 +70,19 @@ def _parser() -> Parser:
     parser.add_argument("name", metavar="NAME", help="the reward model")
     parser.add_argument("--args", metavar="JSON", default="{}", help="its arguments, as a JSON object")
     parser.add_argument("--input", type=Path, metavar="FILE", help=f"ask about the first {_ROWS} rows of this file too")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for a check (default 60)")
     parser.add_argument(
-        "--slow", type=float, default=SLOW_S, metavar="S", help=f"seconds for a thousand tokens (default {SLOW_S:g})"
+        "--timeout", type=number(above=0), default=60.0, metavar="S", help="seconds for a check (default 60)"
+    )
+    parser.add_argument(
+        "--slow",
+        type=number(above=0),
+        default=SLOW_S,
+        metavar="S",
+        help=f"seconds for a thousand tokens (default {SLOW_S:g})",
     )
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=number(least=0),
         default=TOLERANCE,
         metavar="X",
         help=f"how far apart two scores of one rollout may lie (default {TOLERANCE:g})",
@@ -100,9 +107,8 @@ def _samples(args: argparse.Namespace) -> dict[str, Rollout]:
     from bot_grpo.replies import read_replies
 
     replies = list(islice(read_replies(args.input), _ROWS))
-    print(
-        f"asking about the first {len(replies)} rows of {args.input} too; the samples have the fields of the first row"
-    )
+    rows = "first row" if len(replies) == 1 else f"first {len(replies)} rows"
+    print(f"asking about the {rows} of {args.input} too; the samples have the fields of the first row")
     own = {f"row {reply.id}": reply.rollout(pretend_tokens) for reply in replies}
     return {**sample_rollouts(prompt=replies[0].prompt, row=replies[0].row), **own}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Callable
 from typing import NoReturn
 
 from bot_grpo.errors import UserError
@@ -13,3 +15,20 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; `{self.prog} --help` lists the options")
+
+
+def number(*, least: float = -math.inf, above: float = -math.inf, whole: bool = False) -> Callable[[str], float]:
+    """An option's type: a finite number that is at least so much, or above that."""
+    bounds = [f"from {least:g}"] * (least > -math.inf) + [f"above {above:g}"] * (above > -math.inf)
+    wanted = " ".join(["a whole number" if whole else "a number", *bounds])
+
+    def read(text: str) -> float:
+        try:
+            value = int(text) if whole else float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= least and value > above):
+            raise argparse.ArgumentTypeError(f"{wanted} is wanted, not {text!r}")
+        return value
+
+    return read

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.parser import Parser, number
+from bot_grpo.pages import check_name
 from bot_grpo.report import MAX_COMPLETIONS, write_report
 
 
@@ -21,11 +22,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--completions",
         metavar="N",
-        type=int,
+        type=number(least=1, whole=True),
         default=MAX_COMPLETIONS,
         help=f"show at most N completions, evenly spaced over the run (default: {MAX_COMPLETIONS})",
     )
     options = parser.parse_args(argv)
+    if options.output is not None:
+        check_name(options.output)
     if options.run.is_dir():
         print(f"reading {options.run}", flush=True)
     report = write_report(options.run, options.output, max_completions=options.completions)

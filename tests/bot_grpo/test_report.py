@@ -70,6 +70,22 @@ def test_what_is_no_run_gets_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--completions", "0"], "--completions: a whole number from 1 is wanted, not '0'"),
+        (["--output", "page.txt"], "page.txt must end in .html"),
+    ],
+)
+def test_a_bad_option_is_refused_before_anything_is_read(
+    run: Path, capsys: pytest.CaptureFixture[str], options: list[str], expected: str
+) -> None:
+    assert main(["report", str(run), *options]) == 2
+    out, error = capsys.readouterr()
+    assert expected in error
+    assert not out
+
+
 def test_it_overwrites_a_report_and_nothing_else(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"must end in \.html"):
         write_report(run, run / "metrics.jsonl")

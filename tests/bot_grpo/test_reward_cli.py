@@ -149,6 +149,9 @@ CHECK_BAD = [
     (["mine.py:Vowels", "--args", "[1]"], "a JSON object"),
     (["mine.py:Vowels", "--args", '{"wight": 1}'], "did you mean 'weight'"),
     (["mine.py:Vowels", "--input", "no.jsonl"], "there is no file no.jsonl"),
+    (["mine.py:Vowels", "--timeout", "0"], "--timeout: a number above 0 is wanted, not '0'"),
+    (["mine.py:Vowels", "--slow", "nan"], "--slow: a number above 0 is wanted, not 'nan'"),
+    (["mine.py:Vowels", "--tolerance", "-1"], "--tolerance: a number from 0 is wanted, not '-1'"),
     ([], "NAME"),
 ]
 
