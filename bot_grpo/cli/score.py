@@ -11,7 +11,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -19,11 +18,11 @@ from typing import IO, Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from bot_grpo.cli.check_reward import json_mapping
 from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.reward_options import add_reward_options, specs_of
 from bot_grpo.errors import UserError
 from bot_grpo.replies import Encoder, Reply, read_replies
-from bot_grpo.reward_sources import SourceSpec, mixed, open_models, read_sources
+from bot_grpo.reward_sources import SourceSpec, mixed, open_models
 from reward_models.base import TokenRewardModel
 from reward_models.mixing import close
 from reward_models.scoring import Scored, score
@@ -43,27 +42,9 @@ examples:
 """
 
 
-class _Arguments(argparse.Action):
-    """--args belongs to the --reward before it."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
-        if not namespace.reward:
-            raise UserError("--args belongs after the --reward that it is for")
-        given = json_mapping(values, "--args")
-        namespace.reward[-1] = replace(namespace.reward[-1], args=given)
-
-
-class _Reward(argparse.Action):
-    """One source, by name or as JSON."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
-        namespace.reward = [*(namespace.reward or []), *read_sources(values)]
-
-
 def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
-    if not args.reward:
-        raise UserError("name a reward model: --reward NAME")
+    specs = specs_of(args)
     if args.output is None and args.html is None:
         raise UserError("say where to write: --output FILE.jsonl, --html FILE.html, or both")
     if args.html is not None:
@@ -73,7 +54,6 @@ def main(argv: list[str]) -> int:
         if not args.html.parent.is_dir():
             raise UserError(f"cannot write {args.html}: there is no folder {args.html.parent}")
     replies = _peeked(read_replies(args.input))  # what is wrong with the input is said before anything is loaded
-    specs = [s if args.timeout is None or s.timeout_s else replace(s, timeout_s=args.timeout) for s in args.reward]
     model = mixed(specs, open_models(specs))
     try:
         return _score(args, specs, model, replies)
@@ -88,24 +68,16 @@ def _parser() -> Parser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--reward", action=_Reward, metavar="NAME", help="a reward model; may be given several times")
-    parser.add_argument("--args", action=_Arguments, metavar="JSON", help="arguments of the --reward before it")
+    add_reward_options(parser)
     parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="the replies, or a run's directory")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write a JSON object a line here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with token heat-maps here")
-    parser.add_argument(
-        "--tokenizer",
-        default="smollm2-135m",
-        metavar="NAME",
-        help="whose tokens: smollm2-135m (embedded), a folder, or a hub id (default: smollm2-135m)",
-    )
     parser.add_argument(
         "--w-g", type=float, default=1.0, metavar="W", help="weight of G in a token's reward (default 1)"
     )
     parser.add_argument(
         "--w-s", type=float, default=1.0, metavar="W", help="weight of S in a token's reward (default 1)"
     )
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for a batch; a child process keeps to it")
     return parser
 
 
