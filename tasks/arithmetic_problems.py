@@ -49,16 +49,18 @@ def problems(level: int, *, split: str = "train", n: int = 1000, seed: int = 0) 
     templates = [t for t in TEMPLATES if (t.level, t.split) == (level, split)]
     rng = random.Random(f"{level} {split} {seed}")  # of text: the same in every version of Python
     rows: dict[str, AIMERow] = {}
-    turn, misses = 0, 0
+    turn = 0
     while len(rows) < n:
         template = templates[turn % len(templates)]
         row_id = f"{level}-{split}-{seed}-{len(rows):05d}"
         draws = (_drawn(template, rng, row_id) for _ in range(_DRAWS))
         row = next((row for row in draws if row is not None and row.problem not in rows), None)
-        turn, misses = turn + 1, 0 if row else misses + 1
         if row is not None:
             rows[row.problem] = row
-        elif misses == len(templates):
+            turn += 1
+            continue
+        templates.remove(template)
+        if not templates:
             raise TaskError(f"level {level} has only about {len(rows)} {split} problems, not {n}: ask for fewer")
     return list(rows.values())
 
