@@ -25,11 +25,13 @@ GROUP = "bot_grpo.reward_models"
 
 BUILT_IN = {
     "compiler": "reward_models.react:open_compiler",
+    "aime": "reward_models.aime:AIMEReward",
     "process": "reward_models.process:ProcessReward",
     "implicit": "reward_models.implicit:ImplicitReward",
     "steps": "reward_models.steps:StepsReward",
     "arithmetic": "reward_models.arithmetic:ArithmeticReward",
     "lexical": "reward_models.lexical:LexicalReward",
+    "learned": "reward_models.learned:LearnedReward",
 }
 
 

@@ -8,20 +8,20 @@ from typing import Any
 
 from reward_models.compiler import CompilerReward
 from reward_models.errors import RewardError
-from sandbox.judge import Judge, JudgeSettings
+from reward_models.plain_settings import check_known, judge_settings
+from sandbox.judge import Judge
 from sandbox.pool import open_sandbox
 
 JUDGES = ("code_judge", "screenshot_judge")
-_JUDGE_FIELDS = frozenset(JudgeSettings.__dataclass_fields__)
 _FIELDS = frozenset(CompilerReward.__dataclass_fields__) - {"sandbox", "spread"}
 
 
 def check(settings: Mapping[str, Any]) -> None:
     """A RewardError, one line, for a setting that is not known or a judge that cannot be asked."""
-    _known(settings, _FIELDS, "reward_settings")
+    check_known(settings, _FIELDS, "reward_settings")
     for name in JUDGES:
         if settings.get(name) is not None:
-            _judge_settings(settings, name, None)
+            judge_settings(settings, name, None)
     make_reward(settings, sandbox=None, cache=None)
 
 
@@ -47,27 +47,8 @@ def make_reward(settings: Mapping[str, Any], *, sandbox: Any, cache: Path | None
     """The reward. Judges' answers are kept in `cache`, unless their settings name another folder."""
     try:
         judges = {
-            name: Judge(_judge_settings(settings, name, cache)) for name in JUDGES if settings.get(name) is not None
+            name: Judge(judge_settings(settings, name, cache)) for name in JUDGES if settings.get(name) is not None
         }
         return CompilerReward(sandbox, **{**settings, **judges})
     except ValueError as error:
         raise RewardError(f"reward_settings: {error}") from error
-
-
-def _judge_settings(settings: Mapping[str, Any], name: str, cache: Path | None) -> JudgeSettings:
-    given = settings[name]
-    if not isinstance(given, Mapping):
-        raise RewardError(f"reward_settings: {name} is a mapping of the judge's settings (model, base_url, ...)")
-    if "api_key" in given:
-        raise RewardError(f"reward_settings: {name}.api_key would be written to the run's config; set $OPENAI_API_KEY")
-    _known(given, _JUDGE_FIELDS, f"reward_settings: {name}")
-    try:
-        return JudgeSettings(**{"cache": cache, **given})
-    except (TypeError, ValueError) as error:
-        raise RewardError(f"reward_settings: {name}: {error}") from error
-
-
-def _known(given: Mapping[str, Any], fields: frozenset[str], where: str) -> None:
-    unknown = sorted(set(given) - fields)
-    if unknown:
-        raise RewardError(f"{where} has no {', '.join(unknown)}; there are: {', '.join(sorted(fields))}")

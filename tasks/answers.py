@@ -120,6 +120,12 @@ _THOUGHTS = (
 pattern for all of them is slow on a reply full of `<`."""
 
 
+def after_thoughts(reply: str) -> int:
+    """Where the last thought of a reply has ended; 0 where there is none, its length in one that has not ended."""
+    start, thinking = _after_thoughts(reply)
+    return len(reply) if thinking else start
+
+
 def _after_thoughts(reply: str) -> tuple[int, bool]:
     """(where the last thought has ended, whether one has begun since)."""
     begun, ended = -1, 0
