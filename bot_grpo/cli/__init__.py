@@ -12,6 +12,8 @@ import sys
 
 VERBS = {
     "train": "train a model on a task with token-level rewards",
+    "eval": "sample a model on AIME or on React prompts: Pass@k with intervals",
+    "regrade": "grade the samples of an evaluation again, with no model",
     "report": "write report.html for a run",
     "new-reward": "write a reward model to begin with",
     "check-reward": "say whether a reward model keeps to what every one has to",
