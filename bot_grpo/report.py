@@ -15,6 +15,7 @@ from bot_grpo.pages import check_name, deflate, render, write_page
 from bot_grpo.report_charts import charts, tiles
 from bot_grpo.report_data import Entry, Run, choose, evenly, load_rows, read_run
 from bot_grpo.report_rows import Thumbnails, pack
+from sandbox.words import counted
 
 MAX_COMPLETIONS = 400
 TEXT_BUDGET = 1_900_000
@@ -89,9 +90,9 @@ def _attach_images(run: Run, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, 
     if kept:
         run.notes.append("Screenshots are cropped to what is painted, and shrunk.")
     if left_out:
-        run.notes.append(f"{left_out:,} screenshots left out to keep the page small (an even sample is kept).")
+        run.notes.append(f"{counted(left_out, 'screenshot')} left out to keep the page small (an even sample is kept).")
     if thumbnails.unreadable:
-        run.notes.append(f"{thumbnails.unreadable:,} screenshots could not be read.")
+        run.notes.append(f"{counted(thumbnails.unreadable, 'screenshot')} could not be read.")
     return kept, sum(row["image"] is not None for row in rows)
 
 

@@ -24,6 +24,7 @@ from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
 from bot_grpo.trainer import BoTGRPOTrainer
+from sandbox.words import counted, plural
 
 
 def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
@@ -143,7 +144,8 @@ def _cold_start(
         bf16=bool(args.bf16),
     )
     run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
-    console.print(f"cold start: {args.cold_start_steps} supervised steps on reference answers, loss {loss:.3f}")
+    steps = counted(args.cold_start_steps, "supervised step")
+    console.print(f"cold start: {steps} on reference answers, loss {loss:.3f}")
 
 
 def _reward_settings(args: BoTGRPOConfig) -> dict[str, Any]:
@@ -155,7 +157,8 @@ def _check_batch(args: BoTGRPOConfig, rows: int) -> None:
         raise UserError("the data set is empty")
     prompts = _prompts_a_step(args)
     if rows < prompts:
-        raise UserError(f"a step takes {prompts} prompts, and there are only {rows}; lower the batch")
+        only = f"there {plural(rows, 'is', 'are')} only {rows}"
+        raise UserError(f"a step takes {counted(prompts, 'prompt')}, and {only}; lower the batch")
 
 
 def _prompts_a_step(args: BoTGRPOConfig) -> int:
@@ -177,10 +180,11 @@ def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[TaskRow])
 
 def _announce(args: BoTGRPOConfig, run: RunDir, console: Console, rows: int, held_out: int) -> None:
     batch, world = args.generation_batch_size, max(1, args.world_size)
+    prompts = counted(_prompts_a_step(args), "prompt")
     console.print(
-        f"{args.algorithm} on {args.task}: {_prompts_a_step(args)} prompts x {args.num_generations} completions"
+        f"{args.algorithm} on {args.task}: {prompts} x {args.num_generations} completions"
         f" = {batch} a step, in {args.steps_per_generation} micro-batches of {args.per_device_train_batch_size}"
-        f" on {world} process{'es' if world > 1 else ''}; {rows} prompts to train on, {held_out} held out",
+        f" on {counted(world, 'process', 'processes')}; {counted(rows, 'prompt')} to train on, {held_out} held out",
         soft_wrap=True,
     )
     console.print(f"run directory: {run.path}", soft_wrap=True)

@@ -35,6 +35,7 @@ from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
 from bot_grpo.step_stats import PolicyStats, pass_rates, reward_averages
 from reward_models.base import TokenRewardModel
+from sandbox.words import counted
 
 logger = logging.getLogger(__name__)
 
@@ -362,9 +363,9 @@ class BoTGRPOTrainer(GRPOTrainer):
             return
         self._warned = True
         text = (
-            f"after {done.attempts} refills {done.unfilled:.0%} of the groups still have equal outcomes; training goes "
-            "on with them, and they teach nothing: the task may be too hard or too easy for this model (said once; "
-            "dynamic_sampling/unfilled has every step)"
+            f"after {counted(done.attempts, 'refill')} {done.unfilled:.0%} of the groups still have equal outcomes; "
+            "training goes on with them, and they teach nothing: the task may be too hard or too easy for this model "
+            "(said once; dynamic_sampling/unfilled has every step)"
         )
         logger.warning(text)
         if self.run is not None:

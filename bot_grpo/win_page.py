@@ -17,6 +17,7 @@ from bot_grpo.report_rows import content_box
 from bot_grpo.win_matches import Match
 from bot_grpo.win_sides import Key, Side
 from sandbox.win_rates import Decided, Standing
+from sandbox.words import counted
 
 _WIDTHS = (640, 480, 320)
 _BUDGET = 12_000_000
@@ -44,7 +45,7 @@ def write_win_page(
         judge=judge,
         date=datetime.now().strftime("%d %B %Y, %H:%M"),
         sides=[(_letter(i), side.name, _about(side)) for i, side in enumerate(sides)],
-        tiles=_tiles(played[0]) if len(played) == 1 else [],
+        tiles=_tiles(played[0], judge) if len(played) == 1 else [],
         table=[_table_row(match) for match in played] if len(played) > 1 else [],
         ranking=[_ranking_row(sides, place, one) for place, one in enumerate(ranked, 1)],
         payload=deflate(data),
@@ -134,23 +135,38 @@ def _letter(side: int) -> str:
 
 def _about(side: Side) -> str:
     valid = sum(page.shot.valid for page in side.pages.values())
-    return f"{'' if side.step is None else f'step {side.step}, '}{len(side.pages)} pages, {valid} can be judged"
+    return (
+        f"{'' if side.step is None else f'step {side.step}, '}{counted(len(side.pages), 'page')}, {valid} can be judged"
+    )
 
 
-def _tiles(match: Match) -> list[tuple[str, str, str]]:
+def _tiles(match: Match, judge: str) -> list[tuple[str, str, str]]:
     """(label, figure, remark) of the page's head."""
     rate = match.rate
     assert rate is not None
     spread = "" if rate.low is None else f"95 % interval {_percent(rate.low)} to {_percent(rate.high)}, ties as half"
-    swaps = f"of {rate.swaps} times that the order was swapped" if rate.swaps else "the order was never swapped"
     return [
         ("Win rate of A", _percent(rate.rate), spread),
         ("A won", str(rate.wins), ""),
         ("Tied", str(rate.ties), ""),
         ("B won", str(rate.losses), ""),
         ("Not scored", str(rate.unscored), ""),
-        ("Order decided", _percent(rate.flips), swaps),
+        ("Order decided", _percent(rate.flips), _swaps(match, judge)),
     ]
+
+
+def _swaps(match: Match, judge: str) -> str:
+    """How often the order was swapped, or why one cannot say whether it decides."""
+    rounds = [one for result in match.results for one in result.rounds]
+    if match.rate is not None and match.rate.swaps:
+        return f"of {counted(match.rate.swaps, 'time')} that the order was swapped"
+    if judge == "page":
+        return "rules know no order"
+    if not rounds:
+        return "no pair was asked about"
+    if all(one.winner is None for one in rounds):
+        return "nothing was answered"
+    return "no pair was answered in both orders"
 
 
 def _table_row(match: Match) -> list[str]:

@@ -23,6 +23,7 @@ from reward_models.base import RewardSignal, Rollout, TokenRewardModel, Unscored
 from reward_models.functions import as_model
 from reward_models.scoring import answers_of, checked, said
 from sandbox.errors import SetupError
+from sandbox.words import counted, plural
 
 Samples = Mapping[str, Rollout]
 Encoded = tuple[str, tuple[int, ...], tuple[tuple[int, int], ...]]
@@ -138,7 +139,8 @@ def consistent(model: TokenRewardModel, samples: Samples) -> list[Finding]:
         return [Finding("consistent", "", "not one of the samples could be scored")]
     missing = sum(a.outcome is None for a in answers)
     if 0 < missing < len(answers):
-        return [Finding("consistent", "", f"{missing} of {len(answers)} signals have no outcome, the others have one")]
+        without = f"{missing} of {len(answers)} signals {plural(missing, 'has', 'have')} no outcome"
+        return [Finding("consistent", "", f"{without}, the others have one")]
     return []
 
 
@@ -312,7 +314,7 @@ def _answers(model: TokenRewardModel, rollouts: Sequence[Rollout]) -> list[Rewar
     """One signal a rollout, None for what is unscored."""
     answers = answers_of(model, list(rollouts))
     if len(answers) != len(rollouts):
-        raise AskError(f"it gave {len(answers)} signals for {len(rollouts)} rollouts")
+        raise AskError(f"it gave {counted(len(answers), 'signal')} for {counted(len(rollouts), 'rollout')}")
     strange = [a for a in answers if not (a is None or isinstance(a, RewardSignal | Unscored))]
     if strange:
         raise AskError(f"it gave {type(strange[0]).__name__}, not a RewardSignal")

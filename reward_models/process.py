@@ -22,6 +22,7 @@ from reward_models.errors import RewardError
 from reward_models.pretrained import batches, load_config, load_tokenizer, load_weights, padded
 from reward_models.process_adapters import ADAPTERS, Encoded, adapter_name
 from reward_models.step_text import Split, Step, check_split, problem_of, split_steps
+from sandbox.words import counted, plural
 
 Scores = Sequence[float | None]
 """Probabilities of the steps of one solution; None for a step that was not scored."""
@@ -119,7 +120,8 @@ class ProcessReward:
             return Unscored(str(error))
         missing = len(steps) - plan.scored
         if missing and (self.too_long == "unscored" or not plan.scored):
-            return Unscored(f"{missing} of {len(steps)} steps do not fit into {self._limit} tokens")
+            of = f"{missing} of {counted(len(steps), 'step')} {plural(missing, 'does', 'do')}"
+            return Unscored(f"{of} not fit into {self._limit} tokens")
         return plan
 
     def _inputs(self, problem: str, texts: Sequence[str]) -> Iterator[tuple[int, Encoded]]:

@@ -19,6 +19,7 @@ from reward_models.alignment import Spread, spread_spans
 from reward_models.base import RewardSignal, Rollout, Span, TokenRewardModel, Unscored
 from reward_models.errors import RewardError
 from sandbox.errors import SetupError
+from sandbox.words import counted
 
 _SLACK = 1e-9  # of a bound: sums of floats
 
@@ -55,7 +56,9 @@ def ask(model: TokenRewardModel, rollouts: Sequence[Rollout]) -> list[RewardSign
     except Exception as error:  # whatever a plug-in raises
         return [Unscored(f"{name} raised {said(error)}")] * len(rollouts)
     if len(answers) != len(rollouts):
-        return [Unscored(f"{name} returned {len(answers)} signals for {len(rollouts)} rollouts")] * len(rollouts)
+        return [
+            Unscored(f"{name} returned {counted(len(answers), 'signal')} for {counted(len(rollouts), 'rollout')}")
+        ] * len(rollouts)
     return [_answer(name, one) for one in answers]
 
 
@@ -183,7 +186,9 @@ def _tokens(rollout: Rollout, tokens: Any) -> NDArray[np.float64] | float:
     except (TypeError, ValueError):
         raise ValueError("a token's reward is not a number") from None
     if values.shape != (len(rollout.token_ids),):
-        raise ValueError(f"{values.size} rewards for the {len(rollout.token_ids)} tokens of the completion")
+        raise ValueError(
+            f"{counted(values.size, 'reward')} for the {counted(len(rollout.token_ids), 'token')} of the completion"
+        )
     return values
 
 

@@ -16,6 +16,7 @@ import openai
 from sandbox.judge_cache import Answer, AnswerCache
 from sandbox.judge_prompts import Message, again_messages, printable
 from sandbox.judge_settings import JudgeSettings
+from sandbox.words import counted
 
 T = TypeVar("T")
 
@@ -151,9 +152,9 @@ class Caller:
     def _over_budget(self) -> str:
         s, used = self.settings, self.usage
         if s.max_calls is not None and used.calls >= s.max_calls:
-            return f"the budget of {s.max_calls} call{'s' * (s.max_calls != 1)} is used up"
+            return f"the budget of {counted(s.max_calls, 'call')} is used up"
         if s.max_tokens is not None and used.tokens >= s.max_tokens:
-            return f"the budget of {s.max_tokens} token{'s' * (s.max_tokens != 1)} is used up ({used.tokens} were)"
+            return f"the budget of {counted(s.max_tokens, 'token')} is used up ({used.tokens:,} were)"
         return ""
 
     async def _send(self, client: openai.AsyncOpenAI, body: Mapping[str, Any]) -> Answer | _Failure:
@@ -263,8 +264,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 def _unread(answer: Answer, wanted: str) -> str:
     if answer.cut:
-        tokens = f"{answer.completion_tokens} token{'s' * (answer.completion_tokens != 1)}"
-        return f"the answer was cut off after {tokens}, with no line {wanted}"
+        return f"the answer was cut off after {counted(answer.completion_tokens, 'token')}, with no line {wanted}"
     said = _one_line(answer.text)
     return f"no single line {wanted} in the answer {said!r}" if said else "the answer is empty"
 

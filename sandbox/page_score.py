@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sandbox.outcome import PageScore, RequirementResult
+from sandbox.words import counted, plural
 
 WEIGHTS = {"requirements": 0.4, "used": 0.15, "contrast": 0.15, "names": 0.15, "fits": 0.1, "errors": 0.05}
 FULL = 0.05
@@ -81,7 +82,7 @@ def _findings(look: Look, requirements: Sequence[RequirementResult], errors: Seq
     found += _named("contrast", look.contrast.examples, look.contrast.bad)
     if look.contrast.unknown:
         why = "a picture or a gradient behind the text"
-        found.append(f"contrast: not to be judged {look.contrast.unknown} times ({why})")
+        found.append(f"contrast: not to be judged {counted(look.contrast.unknown, 'time')} ({why})")
     found += _named("names", look.names.examples, look.names.bad)
     if look.width > WIDTH:
         found.append(f"fits: the page is {look.width} pixels wide, so {WIDTH} must be scrolled sideways")
@@ -91,4 +92,7 @@ def _findings(look: Look, requirements: Sequence[RequirementResult], errors: Seq
 
 def _named(part: str, examples: Sequence[str], count: int) -> list[str]:
     left = count - len(examples)
-    return [*(f"{part}: {example}" for example in examples), *([f"{part}: {left} more like these"] if left > 0 else [])]
+    return [
+        *(f"{part}: {example}" for example in examples),
+        *([f"{part}: {left} more like {plural(left, 'this', 'these')}"] if left > 0 else []),
+    ]

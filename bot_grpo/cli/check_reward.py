@@ -11,7 +11,6 @@ from typing import Any
 
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
-from bot_grpo.words import counted
 from reward_models.base import Rollout, TokenRewardModel
 from reward_models.contract import (
     CHECKS,
@@ -27,6 +26,7 @@ from reward_models.guard import Child
 from reward_models.loading import load_reward
 from reward_models.scoring import bound_of, model_name
 from sandbox.processes import GoneError, LateError
+from sandbox.words import counted
 
 _ROWS = 64
 _SHOWN = 5

@@ -22,9 +22,9 @@ from bot_grpo.pages import check_name, write_page
 from bot_grpo.win_matches import Match, judged_by_model, judged_by_rules, matches, pages_to_score, standings, to_json
 from bot_grpo.win_page import write_win_page
 from bot_grpo.win_sides import Side, read_side
-from bot_grpo.words import counted, plural
 from sandbox.judge import Judge
 from sandbox.win_rates import ORDER, Standing, questions, without_a_call
+from sandbox.words import counted, plural
 
 _EPILOG = """\
 A side is a run that train wrote (RUN, or RUN@STEP; by default its last evaluation) or a folder with NAME.png files,

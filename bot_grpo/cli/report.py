@@ -7,6 +7,7 @@ from pathlib import Path
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.pages import check_name
 from bot_grpo.report import MAX_COMPLETIONS, write_report
+from sandbox.words import counted
 
 
 def main(argv: list[str]) -> int:
@@ -33,7 +34,7 @@ def main(argv: list[str]) -> int:
         print(f"reading {options.run}", flush=True)
     report = write_report(options.run, options.output, max_completions=options.completions)
     print(
-        f"{report.completions:,} of {report.completions_in_run:,} completions, {report.screenshots:,} with a "
+        f"{report.completions:,} of {counted(report.completions_in_run, 'completion')}, {report.screenshots:,} with a "
         f"screenshot, {report.size / 1e6:.1f} MB"
     )
     print(f"wrote {report.path}")

@@ -21,10 +21,10 @@ from bot_grpo.cli.sandbox_inputs import Entry, read_entries
 from bot_grpo.errors import UserError
 from bot_grpo.gallery import Exhibit, write_gallery
 from bot_grpo.pages import check_name
-from bot_grpo.words import counted
 from sandbox.outcome import Outcome
 from sandbox.pool import is_workers, open_sandbox
 from sandbox.setup import GET_NODE, NODE_MIN, node
+from sandbox.words import counted
 
 if TYPE_CHECKING:
     from sandbox.judge import Judge, Verdict  # imported where it is used: it takes a second

@@ -57,7 +57,7 @@ function codeView(row) {
     node.append(el("div", { className: flag, data: { n: i + 1 } }, el("span", { className: "text" }, parts)));
     node.append(...said.map(remark));
   });
-  if (row.left) node.append(el("p", { className: "hint", textContent: `${row.left.toLocaleString("en")} more characters are not shown.` }));
+  if (row.left) node.append(el("p", { className: "hint", textContent: `${row.left.toLocaleString("en")} more ${plural(row.left, "character is", "characters are")} not shown.` }));
   const beyond = [...found].filter(([line]) => line > lines.length).flatMap(([line, said]) => said.map((one) => ({ ...one, origin: `${one.origin}, line ${line}` })));
   node.append(...beyond.map(remark));
   return node;

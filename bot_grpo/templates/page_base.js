@@ -48,6 +48,9 @@ function pretty(value) {
   return text.replaceAll("-", "−");
 }
 
+/** The word for `n` of something: "page", "pages". */
+const plural = (n, one, many = `${one}s`) => (n === 1 ? one : many);
+
 /** The data of the page: base64 of deflated JSON. */
 async function unpack(base64) {
   const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));

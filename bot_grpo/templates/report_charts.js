@@ -14,7 +14,7 @@ function showCharts({ charts, more, alarms, lastStep }) {
   if (more.length) {
     const details = byId("more-metrics");
     details.hidden = false;
-    details.querySelector("summary").textContent = `${more.length} more ${more.length === 1 ? "metric" : "metrics"}`;
+    details.querySelector("summary").textContent = `${more.length} more ${plural(more.length, "metric")}`;
     details.querySelector("div").append(...more.map((spec) => chart(spec, shared)));
   }
 }

@@ -48,7 +48,7 @@ function applyFilters(page) {
   const name = step === undefined ? "all" : String(step);
   byId("step-name").textContent = name;
   slider.setAttribute("aria-valuetext", name);
-  byId("count").textContent = page.list.length ? `${page.list.length} of ${page.rows.length} completions` : "None like that: change a filter.";
+  byId("count").textContent = page.list.length ? `${page.list.length} of ${page.rows.length} ${plural(page.rows.length, "completion")}` : "None like that: change a filter.";
   if (!page.list.includes(page.current)) page.current = page.list.find(hasLocalCredit) ?? page.list.find((row) => row.reward) ?? page.list[0] ?? null;
   drawGallery(page);
   drawReader(page);

@@ -45,7 +45,7 @@ function choose(page) {
   const missing = (row) => !row.scored || value(row) === null;
   if (value) page.list.sort((a, b) => missing(a) - missing(b) || value(a) - value(b));
   page.tiles = FIRST_TILES;
-  byId("count").textContent = page.list.length ? `${page.list.length} of ${page.rows.length} replies` : "None like that: change the search or the filter.";
+  byId("count").textContent = page.list.length ? `${page.list.length} of ${page.rows.length} ${plural(page.rows.length, "reply", "replies")}` : "None like that: change the search or the filter.";
   if (!page.list.includes(page.current)) page.current = page.list[0] ?? null;
   drawTiles(page);
   drawReply(page);

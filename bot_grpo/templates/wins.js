@@ -64,7 +64,7 @@ function pair(row) {
 function show() {
   const rows = matching();
   byId("list").replaceChildren(...rows.slice(0, state.shown).map(pair));
-  byId("count").textContent = `${rows.length} of ${state.data.rows.length} pairs`;
+  byId("count").textContent = `${rows.length} of ${state.data.rows.length} ${plural(state.data.rows.length, "pair")}`;
   const left = rows.length - state.shown;
   byId("more").hidden = left <= 0;
   byId("more").textContent = `Show ${Math.min(left, AT_ONCE)} more`;

@@ -190,6 +190,27 @@ def test_a_server_that_refuses_is_exit_code_1(
     assert server.calls <= 4
 
 
+@pytest.mark.parametrize(
+    ("colour", "answers", "says"),
+    [
+        (RED, lambda body: Response("no", status=401), "nothing was answered"),
+        (GREEN, honest, "no pair was asked about"),
+        (RED, honest, "of 2 times that the order was swapped"),
+    ],
+)
+def test_the_page_says_why_nobody_knows_whether_the_order_decides(
+    colour: Any, answers: Any, says: str, server: JudgeServer, model: list[str], tmp_path: Path
+) -> None:
+    server.answers = answers
+    a = write_run(tmp_path / "a", [{"prompt": "p", "colour": GREEN}])
+    b = write_run(tmp_path / "b", [{"prompt": "p", "colour": colour}])
+    page = tmp_path / "wins.html"
+    assert main(["judge", "--a", str(a), "--b", str(b), *model, "--html", str(page)]) == (
+        says == "nothing was answered"
+    )
+    assert f"<span>{says}</span>" in page.read_text()
+
+
 @pytest.mark.browser
 def test_the_page_judge_needs_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = "export default () => <main style={{padding: 40}}><h1>Clock</h1><button>Start the clock</button></main>"

@@ -112,7 +112,7 @@ def boom(rollouts: Any) -> Any:
 
 
 BATCHES: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda rs: [RewardSignal(0.0)], "returned 1 signals for 2 rollouts"),
+    (lambda rs: [RewardSignal(0.0)], "returned 1 signal for 2 rollouts"),
     (lambda rs: None, "raised TypeError"),
     (lambda rs: 3, "raised TypeError"),
     (boom, "raised ConnectionError: server gone (test_scoring.py:"),

@@ -52,6 +52,7 @@ def test_a_page_without_fault_has_all_and_no_finding() -> None:
         (Look(0.5 * FULL, Checked(1)), [], [], "used", "used: something is to be seen on 2.5 % of the page"),
         (Look(1, Checked(3, 1, 0, ("p: 1:1",))), [], [], "contrast", "contrast: p: 1:1"),
         (Look(1, names=Checked(0, 7, 0, ("a", "b"))), [], [], "names", "names: 5 more like these"),
+        (Look(1, names=Checked(0, 3, 0, ("a", "b"))), [], [], "names", "names: 1 more like this"),
         (Look(1, width=WIDTH + 1), [], [], "fits", "fits: the page is 1281 pixels wide"),
         (Look(1, shown=4, cut=1, cut_examples=("h1",)), [], [], "fits", "fits: h1 is cut off"),
         (FULLY, [], ["Error: no"], "errors", "errors: Error: no"),
