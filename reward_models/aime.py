@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -63,6 +64,8 @@ class AIMEReward:
     spread: str = field(default="every", init=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.w_format, bool) or not isinstance(self.w_format, int | float) or not isfinite(self.w_format):
+            raise RewardError(f"w_format is a number, not {self.w_format!r}")
         if self.steps not in get_args(Steps):
             raise RewardError(f"steps is one of {', '.join(get_args(Steps))}, not {self.steps!r}")
         if self.missing_judge not in ("unscored", "zero"):

@@ -50,7 +50,7 @@ _RELATION = re.compile(
 _IN_BRACKETS = re.compile(r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
 _SEVERAL = re.compile(r"[,;]|(?<![A-Za-z])(?:and|or)(?![A-Za-z])")
 _ASIDE = re.compile(r"\(([^()]*)\)")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _WORD = re.compile(r"(@?)([^\W\d_]+(?:['’-][^\W\d_]+)*)")
 
 _CHANGING = """
@@ -76,7 +76,7 @@ def read_integer(text: str) -> Reading:
         return EMPTY
     if len(plain) > MAX_LENGTH:
         return TOO_LONG
-    plain = _simplified(plain)
+    plain = _simplified(text)
     if ".." in plain:
         return NOT_PLAIN
     if "=" in plain:
@@ -85,7 +85,7 @@ def read_integer(text: str) -> Reading:
             return NOT_PLAIN
         if _SEVERAL.search(_IN_BRACKETS.sub("", before)):
             return SEVERAL
-    plain = _without_brackets(plain.strip(" .,;:'"))
+    plain = _without_brackets(plain.lstrip(" ,;:'").rstrip(" .,;:'"))
     if not plain:
         return EMPTY
     return _one_number(plain)
@@ -139,7 +139,7 @@ def _one_number(text: str) -> Reading:
         _ASIDE.sub(r" \1 ", after), touches_right=False
     ):
         return NOT_PLAIN
-    return Reading(int(first[0].partition(".")[0]))
+    return Reading(int(first[0].partition(".")[0] or 0))
 
 
 def _harmless(text: str, *, touches_right: bool) -> bool:
