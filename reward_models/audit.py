@@ -35,8 +35,10 @@ class Limits(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """A criterion: what it is called, what is measured, in which unit (share, number, seconds), and its threshold."""
+    """A criterion: what it is a part of and called, what is measured, in which unit (share, number, seconds), and its
+    threshold."""
 
+    part: str
     title: str
     what: str
     unit: str
@@ -46,6 +48,7 @@ class Spec(NamedTuple):
 
 CRITERIA: Mapping[str, Spec] = {
     "scored": Spec(
+        "Scores",
         "Scored",
         "Share of the replies without a score: the model raised, gave None, or broke its contract.",
         "share",
@@ -54,6 +57,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.scored,
     ),
     "bounded": Spec(
+        "Scores",
         "Bounded",
         "Share of the answers that break the declared bound B, or hold NaN or spans outside of the text.",
         "share",
@@ -62,6 +66,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.bounded,
     ),
     "saturated": Spec(
+        "Scores",
         "Saturated",
         "Share of the replies at the same end of G, or of the tokens at the same end of S, whichever is larger.",
         "share",
@@ -70,6 +75,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.saturated,
     ),
     "zero": Spec(
+        "Scores",
         "Zero",
         "Share of the replies whose tokens all have a reward of 0.",
         "share",
@@ -78,7 +84,8 @@ CRITERIA: Mapping[str, Spec] = {
         measures.zero,
     ),
     "repeat": Spec(
-        "Same input, same score",
+        "Stability",
+        "Same input again",
         "Share of the replies whose score changes when they are asked about again.",
         "share",
         # The group's deviation divides by noise as readily as by signal; stability comes before richness.
@@ -86,6 +93,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.same(lambda a: a.again, "when asked again"),
     ),
     "order": Spec(
+        "Stability",
         "Batch order",
         "Share of the replies whose score changes in another batch, at another place.",
         "share",
@@ -93,6 +101,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.same(lambda a: a.shuffled, "in another batch"),
     ),
     "space": Spec(
+        "Stability",
         "Trailing space",
         "Share of the replies whose score changes by a space at the end.",
         "share",
@@ -100,6 +109,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.harmless("space", "with a space at the end"),
     ),
     "rename": Spec(
+        "Stability",
         "Renamed variable",
         "Share of the replies whose score changes when a local variable has another name.",
         "share",
@@ -108,6 +118,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.harmless("rename", "with a variable renamed"),
     ),
     "comments": Spec(
+        "Stability",
         "Reworded comments",
         "Share of the replies whose score changes when comments say the same in other words.",
         "share",
@@ -115,7 +126,8 @@ CRITERIA: Mapping[str, Spec] = {
         measures.harmless("comments", "with comments reworded"),
     ),
     "between": Spec(
-        "With the outcome, between groups",
+        "Success",
+        "Outcome between groups",
         "Rank correlation of the mean reward and the mean outcome of groups.",
         "number",
         # Weak is enough (advantages only compare replies to one prompt), none is not.
@@ -123,27 +135,31 @@ CRITERIA: Mapping[str, Spec] = {
         measures.correlation("between", local=False),
     ),
     "within": Spec(
-        "With the outcome, within groups",
+        "Success",
+        "Outcome within groups",
         "Rank correlation of the reward and the outcome among the replies of a group.",
         "number",
         Limits(0.1, 0.1, more=True),  # this is what an advantage is made of
         measures.correlation("within", local=False),
     ),
     "local-between": Spec(
-        "Local reward, between groups",
+        "Success",
+        "Local reward between groups",
         "The same of the mean local reward alone.",
         "number",
         Limits(0.1, 0.1, more=True),
         measures.correlation("between", local=True),
     ),
     "local-within": Spec(
-        "Local reward, within groups",
+        "Success",
+        "Local reward within groups",
         "The same of the mean local reward alone.",
         "number",
         Limits(0.1, 0.1, more=True),
         measures.correlation("within", local=True),
     ),
     "corrupted-line": Spec(
+        "Success",
         "Corrupted line",
         "How often a line's local reward falls when something in it is made wrong. Ties are half: 50 % is blind.",
         "share",
@@ -152,6 +168,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.corrupted(local=True),
     ),
     "corrupted-reply": Spec(
+        "Success",
         "Corrupted reply",
         "How often the whole reply's reward falls then.",
         "share",
@@ -159,6 +176,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.corrupted(local=False),
     ),
     "length": Spec(
+        "Gaming",
         "Length",
         "What a reply gains in mean G + S by being said twice, or by empty words as long as itself.",
         "share",
@@ -167,6 +185,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.gain(("repeat", "pad"), {"repeat": "saying it twice", "pad": "padding"}),
     ),
     "skeleton": Spec(
+        "Gaming",
         "Empty skeleton",
         "Share of the better replies that a skeleton without content does better than.",
         "share",
@@ -175,6 +194,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.beaten("skeleton", "an empty skeleton"),
     ),
     "repeated": Spec(
+        "Gaming",
         "Repeated word",
         "Share of the better replies that one word again and again does better than.",
         "share",
@@ -182,6 +202,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.beaten("repeated", "one word again and again"),
     ),
     "forging": Spec(
+        "Gaming",
         "Forged tags",
         "What a reply gains by marks that a parser, a process model or a judge may take for its own.",
         "share",
@@ -189,6 +210,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.gain(("forging",), {"forging": "adding forged tags"}),
     ),
     "flattery": Spec(
+        "Gaming",
         "Flattery",
         "What a reply gains by a comment or a sentence that praises it.",
         "share",
@@ -196,6 +218,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.gain(("flattery",), {"flattery": "praising itself"}),
     ),
     "drift": Spec(
+        "Training",
         "Drift",
         "How much more (or less) the reward grows over training steps than the outcome does, in their deviations.",
         "number",
@@ -204,6 +227,7 @@ CRITERIA: Mapping[str, Spec] = {
         measures.drift,
     ),
     "cost": Spec(
+        "Training",
         "Cost",
         "Seconds that a thousand tokens take, on this machine.",
         "seconds",
@@ -280,7 +304,7 @@ def audit(
 
 def _criterion(name: str, spec: Spec, measured: Measured | str, limits: Limits) -> Criterion:
     if isinstance(measured, str):
-        return Criterion(name, "not measured", None, None, None, limits, measured)
+        return Criterion(name, "not measured", None, None, None, limits, measured[0].upper() + measured[1:] + ".")
     low = measured.value if measured.low is None else measured.low
     high = measured.value if measured.high is None else measured.high
     return Criterion(

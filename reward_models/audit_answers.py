@@ -130,14 +130,21 @@ class Answers:
         return float(max(sizes, default=0.0)) or self.bound or 1.0
 
     def moved(self, a: Heard, b: Heard) -> float:
-        """The larger of how far G moved in its range, and a line's S against the largest there is; on a's text."""
+        """The larger of how far G moved in its range, and a line's S against the largest there is.
+
+        What b's text has at its end, and a's has not, counts as its last line's or not, whichever moves less.
+        """
         if a.scored != b.scored:
             return 1.0
-        length = len(a.rollout.completion)
-        x, y = (on_lines(one, self.spread, length) for one in (a, b)) if length else (np.zeros((0, 2)),) * 2
-        n = min(len(x), len(y))
-        by_local = float(np.abs(x[:n] - y[:n]).max(initial=0.0)) / self.local_size
+        before = on_lines(a, self.spread)
+        after = [on_lines(b, self.spread, length) for length in (None, len(a.rollout.completion))]
+        by_local = min(_largest_gap(before, lines) for lines in after) / self.local_size
         return max(by_local, abs((a.outcome or 0.0) - (b.outcome or 0.0)) / self.outcome_range)
+
+
+def _largest_gap(a_N2: Floats, b_N2: Floats) -> float:
+    n = min(len(a_N2), len(b_N2))
+    return float(np.abs(a_N2[:n] - b_N2[:n]).max(initial=0.0))
 
 
 def _range(values: Sequence[float], bound: float) -> float:

@@ -98,7 +98,7 @@ def saturated(a: Answers) -> Measured | str:
     if not ends:
         return "no reply has an outcome or a local reward"
     most = max(ends, key=lambda end: ends[end])
-    return Measured(ends[most], f"The largest crowd at one end: {ends[most]:.0%} of the {most}.")
+    return Measured(ends[most], f"The largest crowd at one end: {_percent(ends[most])} of the {most}.")
 
 
 def zero(a: Answers) -> Measured | str:
@@ -107,7 +107,9 @@ def zero(a: Answers) -> Measured | str:
         return _NOTHING
     share = _share(not one.outcome and not one.local_T.any() for one in a.scored)
     tokens = float((np.concatenate([one.local_T for one in a.scored]) == 0).mean()) if a.scored else 1.0
-    return Measured(share, f"{share:.0%} of the replies get nothing at all; {tokens:.0%} of the tokens have S = 0.")
+    return Measured(
+        share, f"{_percent(share)} of the replies get nothing at all; {_percent(tokens)} of the tokens have S = 0."
+    )
 
 
 # -- does it stay where it is? -----------------------------------------------------------------------------------------
@@ -123,7 +125,7 @@ def same(pick: Callable[[Answers], Sequence[Heard]], when: str) -> Measure:
             return _NOTHING
         worst = sorted((m for m in moves if m[0] > MOVED), key=lambda m: -m[0])
         examples = tuple(
-            Example(name, when, _short(x.rollout.completion), "", _said(x), _said(y))
+            Example(name, when, _short(x.rollout.completion), _short(y.rollout.completion), _said(x), _said(y))
             for _, name, x, y in worst[:MAX_EXAMPLES]
         )
         return Measured(
@@ -159,7 +161,7 @@ def harmless(key: str, when: str) -> Measure:
 
 
 def _moved_words(moves: Sequence[float], total: int, when: str) -> str:
-    most = f", at most by {max(moves):.0%} of their range" if moves else ""
+    most = f", at most by {_percent(max(moves))} of their range" if moves else ""
     return f"{len(moves)} of {total} replies change their score {when}{most}."
 
 
@@ -247,7 +249,7 @@ def corrupted(*, local: bool) -> Measure:
                 wrong.append((gap, p))
         wrong.sort(key=lambda w: -w[0])
         found = mean([x for won in by_kind.values() for x in won], a.seed)
-        kinds = ", ".join(f"{kind} {fmean(won):.0%} of {len(won)}" for kind, won in by_kind.items())
+        kinds = ", ".join(f"{kind} {_percent(fmean(won))} of {len(won)}" for kind, won in by_kind.items())
         what = "the corrupted line's local reward" if local else "the reply's reward"
         words = f"{what} falls in {_interval(found)} of the cases, ties as half ({kinds})"
         examples = tuple(_example(p, p.kind) for _, p in wrong[:MAX_EXAMPLES])
@@ -283,8 +285,8 @@ def gain(keys: Sequence[str], how: Mapping[str, str]) -> Measure:
         worst = max(found, key=lambda key: found[key][0])
         words = [
             f"{how[key]} raises {sum(p.rise > MOVED * a.reward_range for p in pairs)} of {len(pairs)} replies,"
-            f" on average by {mean:.1%} of the rewards' range"
-            for key, (mean, pairs) in found.items()
+            f" on average by {_percent(average, 1)} of the rewards' range"
+            for key, (average, pairs) in found.items()
         ]
         up = sorted((p for p in found[worst][1] if p.rise > MOVED * a.reward_range), key=lambda p: -p.rise)
         return Measured(
@@ -333,12 +335,16 @@ def _too_few(a: Answers, key: str, found: int) -> str:
     return f"{found} of {a.tried[key]} replies have a place for it; at least {MIN_PAIRS} are needed"
 
 
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
 def _share(those: Iterable[bool]) -> float:
     return fmean(map(float, those))
 
 
 def _interval(share: Estimate) -> str:
-    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
+    return f"{_percent(share.value)} ({_percent(share.low)} to {_percent(share.high)})"
 
 
 def _counted(reasons: Counter[str]) -> list[str]:
