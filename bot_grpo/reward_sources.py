@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +13,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.rundir import RunDir
 from reward_models import react
 from reward_models.base import TokenRewardModel
+from reward_models.errors import RewardError
 from reward_models.guard import open_reward
 from reward_models.mixing import Mix, Role, Source, close
 from sandbox.pool import open_sandbox
@@ -82,8 +84,16 @@ def _is_time(value: Any) -> bool:
 
 
 def open_models(specs: Sequence[SourceSpec]) -> list[TokenRewardModel]:
-    """The sources' models; the React reward is on a sandbox of its own. Raises RewardError."""
-    return [_open(spec) for spec in specs]
+    """The sources' models; the React reward is on a sandbox of its own. Raises RewardError, in a command's words."""
+    try:
+        return [_open(spec) for spec in specs]
+    except RewardError as error:
+        raise in_options(error) from error
+
+
+def in_options(error: RewardError) -> RewardError:
+    """What is wrong with `reward_settings`, as a run's config calls them, said of --args, as a command does."""
+    return RewardError(re.sub(r"^reward_settings\b", "--args", str(error)))
 
 
 def _open(spec: SourceSpec) -> TokenRewardModel:

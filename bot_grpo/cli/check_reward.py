@@ -11,6 +11,7 @@ from typing import Any
 
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
+from bot_grpo.reward_sources import in_options
 from reward_models.base import Rollout, TokenRewardModel
 from reward_models.contract import (
     CHECKS,
@@ -22,6 +23,7 @@ from reward_models.contract import (
     sample_rollouts,
     seconds_a_thousand_tokens,
 )
+from reward_models.errors import RewardError
 from reward_models.guard import Child
 from reward_models.loading import load_reward
 from reward_models.scoring import bound_of, model_name
@@ -51,6 +53,8 @@ def main(argv: list[str]) -> int:
     checker = _Checker(args, arguments)
     try:
         found = checker.check(samples)
+    except RewardError as error:
+        raise in_options(error) from error
     finally:
         checker.close()
     if found:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot_grpo.cli.check_reward import json_mapping
+from bot_grpo.cli.parser import number
 from bot_grpo.errors import UserError
 from bot_grpo.reward_sources import SourceSpec, read_sources
 
@@ -25,7 +26,7 @@ class _Reward(argparse.Action):
     """One source, by name or as JSON."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
-        namespace.reward = [*(namespace.reward or []), *read_sources(values)]
+        namespace.reward = [*(namespace.reward or []), *read_sources(values, called="--reward")]
 
 
 def add_reward_options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def add_reward_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--reward", action=_Reward, metavar="NAME", help="a reward model; may be given several times")
     add("--args", action=_Arguments, metavar="JSON", help="arguments of the --reward before it")
-    add("--timeout", type=float, metavar="S", help="seconds for a batch; a child process keeps to it")
+    add("--timeout", type=number(above=0), metavar="S", help="seconds for a batch; a child process keeps to it")
     add(
         "--tokenizer",
         default="smollm2-135m",

@@ -18,7 +18,7 @@ from typing import IO, Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.parser import Parser, number
 from bot_grpo.cli.reward_options import add_reward_options, specs_of
 from bot_grpo.errors import UserError
 from bot_grpo.replies import Encoder, Reply, read_replies
@@ -26,6 +26,7 @@ from bot_grpo.reward_sources import SourceSpec, mixed, open_models
 from reward_models.base import TokenRewardModel
 from reward_models.mixing import close
 from reward_models.scoring import Scored, score
+from sandbox.words import counted
 
 _BATCH = 32
 _TELL = 500  # rows between two lines of progress
@@ -73,10 +74,10 @@ def _parser() -> Parser:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write a JSON object a line here")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with token heat-maps here")
     parser.add_argument(
-        "--w-g", type=float, default=1.0, metavar="W", help="weight of G in a token's reward (default 1)"
+        "--w-g", type=number(), default=1.0, metavar="W", help="weight of G in a token's reward (default 1)"
     )
     parser.add_argument(
-        "--w-s", type=float, default=1.0, metavar="W", help="weight of S in a token's reward (default 1)"
+        "--w-s", type=number(), default=1.0, metavar="W", help="weight of S in a token's reward (default 1)"
     )
     return parser
 
@@ -98,10 +99,10 @@ def _score(
     from bot_grpo.score_page import write_score_page
 
     names = ", ".join(spec.model for spec in specs)
-    print(f"scoring {args.input} with {names}; tokens of {args.tokenizer}", flush=True)
     encode = Encoder(load_tokenizer(args.tokenizer))
     tally = _Tally(keeps_page=args.html is not None)
     with _whole_file(args.output) as file, _progress() as tell:
+        print(f"scoring {args.input} with {names}; tokens of {args.tokenizer}", flush=True)
         while batch := list(islice(replies, _BATCH)):
             for reply, one in zip(batch, score(model, [r.rollout(encode) for r in batch], outcome=False), strict=True):
                 row = result_row(reply, one, w_g=args.w_g, w_s=args.w_s)
@@ -119,7 +120,7 @@ def _score(
     for reason, count in tally.reasons.most_common(5):
         print(f"unscored, {count} of {tally.total}: {reason}", file=sys.stderr)
     scored = tally.total - tally.reasons.total()
-    print(f"{scored:,} of {tally.total:,} replies scored. {note}")
+    print(f"{scored:,} of {counted(tally.total, 'reply', 'replies')} scored. {note}")
     print(f"wrote {' and '.join(str(path) for path in (args.output, args.html) if path is not None)}")
     return 0 if scored else 1
 

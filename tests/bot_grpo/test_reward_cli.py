@@ -66,8 +66,10 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
-def error_of(capsys: pytest.CaptureFixture[str]) -> str:
-    error = capsys.readouterr().err
+def error_of(capsys: pytest.CaptureFixture[str], *, begun: bool = False) -> str:
+    """The one line on stderr; nothing else was said before it, unless something had `begun`."""
+    out, error = capsys.readouterr()
+    assert begun or not out
     assert error.count("\n") == 1, error
     return error
 
@@ -149,6 +151,7 @@ CHECK_BAD = [
     (["mine.py:Vowels", "--args", "[1]"], "a JSON object"),
     (["mine.py:Vowels", "--args", '{"wight": 1}'], "did you mean 'weight'"),
     (["mine.py:Vowels", "--input", "no.jsonl"], "there is no file no.jsonl"),
+    (["compiler", "--args", '{"w": 1}'], "--args has no w; there are"),
     (["mine.py:Vowels", "--timeout", "0"], "--timeout: a number above 0 is wanted, not '0'"),
     (["mine.py:Vowels", "--slow", "nan"], "--slow: a number above 0 is wanted, not 'nan'"),
     (["mine.py:Vowels", "--tolerance", "-1"], "--tolerance: a number from 0 is wanted, not '-1'"),
@@ -271,7 +274,7 @@ def test_bad_input_half_way_leaves_an_earlier_output_as_it_was(here: Path, capsy
     (here / "rows.jsonl").write_text('{"completion": "a"}\n{"completion": 3}\n')
     (here / "out.jsonl").write_text("mine\n")
     assert main(["score", "--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "out.jsonl"]) == 2
-    assert "rows.jsonl:2: the completion is neither a text nor a list of messages" in error_of(capsys)
+    assert "rows.jsonl:2: the completion is neither a text nor a list of messages" in error_of(capsys, begun=True)
     assert (here / "out.jsonl").read_text() == "mine\n"
     assert sorted(p.name for p in here.iterdir() if "out" in p.name) == ["out.jsonl"]
 
@@ -293,6 +296,20 @@ SCORE_BAD = [
     (["--reward", "mine.py:Vowels", "--input", "bad.parquet", "--output", "o"], "bad.parquet cannot be read"),
     (["--reward", "mine.py:Vowels", "--input", "folder", "--output", "o"], "holds no rollouts"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "no/o"], "cannot write no/o"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o", "--timeout", "0"], "--timeout: a number"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o", "--w-s", "nan"], "--w-s: a number is"),
+    (
+        ["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o", "--tokenizer", "/no"],
+        "no such folder",
+    ),
+    (
+        ["--reward", '{"model": "x", "timeout_s": 0}', "--input", "rows.jsonl", "--output", "o"],
+        "--reward: timeout_s of x",
+    ),
+    (
+        ["--reward", "compiler", "--args", '{"w": 1}', "--input", "rows.jsonl", "--output", "o"],
+        "--args has no w; there",
+    ),
 ]
 
 
