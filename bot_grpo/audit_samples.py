@@ -14,6 +14,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.replies import Encoder, Reply, read_replies
 from reward_models.audit import Sample
 from reward_models.contract import Encoded
+from sandbox.words import counted
 
 _KNOWN = frozenset({"step", "kind", "group", "outcome"})  # not for the model to read
 
@@ -89,10 +90,7 @@ def _about(samples: list[Sample], total: int) -> str:
     groups = len({s.group for s in samples})
     steps = sorted({s.step for s in samples if s.step is not None})
     known = sum(s.outcome is not None for s in samples)
-    parts = [
-        f"{len(samples):,} of {total:,} replies" if len(samples) < total else f"{total:,} replies",
-        f"in {groups:,} group{'s' if groups > 1 else ''}",
-        f"of steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else f"of step {steps[0]}" if steps else "",
-        f"{'all' if known == len(samples) else f'{known:,}' if known else 'none'} with an outcome",
-    ]
-    return f"{' '.join(p for p in parts[:3] if p)}, {parts[3]}"
+    drawn = f"{len(samples):,} of {total:,} replies" if len(samples) < total else counted(total, "reply", "replies")
+    when = f" of steps {steps[0]} to {steps[-1]}" if len(steps) > 1 else f" of step {steps[0]}" if steps else ""
+    told = "all" if known == len(samples) else f"{known:,}" if known else "none"
+    return f"{drawn} in {counted(groups, 'group')}{when}, {told} with an outcome"

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bot_grpo.audit_samples import read_samples
 from bot_grpo.audit_words import limits_words, value_words, verdict_words
-from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.parser import Parser, number
 from bot_grpo.cli.reward_options import add_reward_options, specs_of
 from bot_grpo.errors import UserError
 from bot_grpo.reward_sources import SourceSpec, mixed, open_models, short_name
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
     specs = specs_of(args)
     limits = _limits(args.threshold)
-    _check(args)
+    _check_page(args.html)
     found = read_samples(args.input, args.tokenizer, limit=args.limit, seed=args.seed)
     models = open_models(specs)
     with ExitStack() as stack:
@@ -87,25 +87,35 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("--input", type=Path, required=True, metavar="FILE", help="the replies, or a run's directory")
     add("--mix", action="store_true", help="audit what the rewards add up to, as in training, not each of them")
-    add("--limit", type=int, default=256, metavar="N", help="replies, drawn in whole groups (default 256)")
-    add("--probes", type=int, default=64, metavar="N", help="of them to change in each way (default 64)")
-    add("--seed", type=int, default=0, help="of what is drawn (default 0)")
+    add(
+        "--limit",
+        type=number(least=1, whole=True),
+        default=256,
+        metavar="N",
+        help="replies, drawn in whole groups (default 256)",
+    )
+    add(
+        "--probes",
+        type=number(least=1, whole=True),
+        default=64,
+        metavar="N",
+        help="of them to change in each way (default 64)",
+    )
+    add("--seed", type=number(least=0, whole=True), default=0, help="of what is drawn (default 0)")
     add("--threshold", action="append", default=[], metavar="NAME=X", help="another threshold; may be repeated")
     add("--json", action="store_true", help="print JSON instead of the table")
     add("--html", type=Path, metavar="FILE", help="write a page here")
     return parser
 
 
-def _check(args: argparse.Namespace) -> None:
-    for name, least in (("limit", 1), ("probes", 1), ("seed", 0)):
-        if getattr(args, name) < least:
-            raise UserError(f"--{name} is {least} or more, not {getattr(args, name)}")
-    if args.html is not None:
+def _check_page(target: Path | None) -> None:
+    """Before anything is asked. Raises UserError."""
+    if target is not None:
         from bot_grpo.pages import check_name
 
-        check_name(args.html)
-        if not args.html.parent.is_dir():
-            raise UserError(f"cannot write {args.html}: there is no folder {args.html.parent}")
+        check_name(target)
+        if not target.parent.is_dir():
+            raise UserError(f"cannot write {target}: there is no folder {target.parent}")
 
 
 def _limits(given: Sequence[str]) -> dict[str, Limits]:
