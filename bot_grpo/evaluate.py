@@ -76,13 +76,14 @@ class EvalDir:
     # -- settings and problems ----------------------------------------------------------------------------------------
 
     def begin(self, settings: Mapping[str, Any], problems: Sequence[Problem], n: int) -> None:
-        """Make the folder, or take up what is in it. `settings` are what samples depend on, apart from `n`.
+        """Make the folder, or take up what is in it. `settings` are what samples depend on, apart from `n`; where there
+        is no sample yet they may change.
 
         Raises UserError: the folder holds something else, samples with other settings, or cannot be written.
         """
         if self.path.is_dir() and any(self.path.iterdir()) and not self._config.exists():
             raise UserError(f"{self.path} holds something else than an evaluation; choose another --output")
-        before = self.config()["settings"] if self._config.exists() else dict(settings)
+        before = self.config()["settings"] if self._config.exists() and self.samples() else dict(settings)
         for name in [*before, *settings]:
             if before.get(name) != settings.get(name):
                 raise UserError(
