@@ -179,13 +179,13 @@ def correlation(which: Literal["between", "within"], *, local: bool) -> Measure:
             return groups
         pairs = list(groups.values())
         if which == "between":
-            found, why = between_groups(pairs, a.seed), f"{len(pairs)} groups, or their mean outcomes are all the same"
+            found, n, why = between_groups(pairs, a.seed), len(pairs), f"{len(pairs)} groups have outcomes"
         else:
-            found = within_groups(pairs, a.seed)
-            differ = sum(len(y) > 1 and bool(np.ptp(y) > 0) for _, y in pairs)
-            why = f"{differ} groups have replies with different outcomes"
+            found, n = within_groups(pairs, a.seed), sum(len(y) > 1 and bool(np.ptp(y) > 0) for _, y in pairs)
+            why = f"{n} groups have replies with different outcomes"
         if found is None:
-            return f"{why}; at least {MIN_GROUPS} such are needed"
+            few = n < MIN_GROUPS
+            return f"{why}; at least {MIN_GROUPS} are needed" if few else "the groups' mean outcomes are all the same"
         what = "the local reward" if local else "the reward"
         where = "of groups" if which == "between" else "of the replies of a group"
         figure = f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
@@ -207,7 +207,12 @@ def drift(a: Answers) -> Measured | str:
     third = len(ordered) // 3
     found = rises([groups[g] for g in ordered[:third]], [groups[g] for g in ordered[len(ordered) - third :]], a.seed)
     if found is None:
-        return f"{len(ordered)} groups with outcomes over all steps, or outcomes that are all the same"
+        few = third < MIN_GROUPS
+        return (
+            f"{len(ordered)} groups have outcomes; at least {3 * MIN_GROUPS} are needed"
+            if few
+            else "the outcomes are all the same"
+        )
     figure = f"{found.value:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
     words = f"from the first third of the groups to the last, by step, the reward grows {figure} deviations more"
     near, far = sorted((abs(found.low), abs(found.high)))

@@ -362,7 +362,7 @@ def test_what_the_input_does_not_tell_is_not_measured_and_said_so() -> None:
     one_step = [Sample(s.rollout, s.name, s.outcome, s.group) for s in solutions()]
     assert of(ArithmeticReward(), one_step)["drift"].means == "The input has fewer than two training steps."
     few = of(ArithmeticReward(), solutions(groups=2))
-    assert few["within"].means == "2 groups have replies with different outcomes; at least 5 such are needed."
+    assert few["within"].means == "2 groups have replies with different outcomes; at least 5 are needed."
 
 
 def test_what_has_no_score_is_counted_and_named_and_costs_nothing_else() -> None:
