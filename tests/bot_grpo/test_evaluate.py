@@ -151,10 +151,12 @@ def test_what_another_engine_sampled_is_recorded_as_a_session_of_its_own(policy:
 
 def test_a_folder_holds_the_samples_of_one_set_of_settings(tmp_path: Path) -> None:
     run, wanted = begin(tmp_path / "run", problems(2), 1)
-    with pytest.raises(UserError, match=r"temperature 0\.8, and this one has 1\.0: choose another --output"):
-        run.begin(settings(temperature=1.0), problems(2), 1)
+    run.begin(settings(temperature=0.7), problems(2), 1)  # no samples yet
+    run.begin(settings(), problems(2), 1)
     with run.journal() as append:
         append([sample(wanted[0], prompt="another")])
+    with pytest.raises(UserError, match=r"temperature 0\.8, and this one has 1\.0: choose another --output"):
+        run.begin(settings(temperature=1.0), problems(2), 1)
     with pytest.raises(UserError, match="another prompt for 'p0'"):
         run.wanted(wanted)
     (tmp_path / "other").mkdir()
