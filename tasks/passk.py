@@ -56,7 +56,7 @@ def pass_at_k(n_correct: int, n: int, k: int) -> float:
     if k < 1:
         raise TaskError(f"k is {k}: it must be at least 1")
     if k > n:
-        raise TaskError(f"pass@{k} needs {k} samples a problem, and there are {n}: take more samples, or a smaller k")
+        raise TaskError(f"pass@{k} cannot be had of n = {n}: take more samples a problem, or a smaller k")
     if k == 1:
         return n_correct / n
     ways = comb(n, k)
