@@ -118,7 +118,7 @@ def _read_folder(name: str, path: Path) -> Side:
     pages: dict[Key, Page] = {}
     for one in sorted(names):
         file = path / f"{one}.png"
-        problem = png_url(file)[1] if file.exists() else "there is no screenshot"
+        problem = png_url(file)[1] if file.exists() else f"there is no {file}"
         shot = Shot(None, problem) if problem else Shot(file)
         pages[one, 0] = Page(prompts.get(one, ""), shot, "no screenshot" if problem else "ok")
     return Side(name, None, pages)

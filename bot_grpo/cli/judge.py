@@ -38,6 +38,7 @@ examples:
   bot-grpo judge --a runs/bot --b runs/grpo --judge-model qwen3-vl --base-url http://localhost:8000/v1 --html wins.html
   bot-grpo judge --runs runs/bot@20 runs/bot@40 runs/grpo@40 --judge page
 """
+_SHOWN = 5
 _JUDGE = (
     *("judge_model", "base_url", "cache", "max_calls", "max_tokens", "prices", "concurrency", "timeout", "retries"),
     *("detail", "seed", "request"),
@@ -229,11 +230,19 @@ def _sides_table(sides: Sequence[Side], planned: Sequence[Match]) -> list[str]:
         valid = sum(page.shot.valid for page in side.pages.values())
         step = "" if side.step is None else f"step {side.step}, "
         rows.append(f"{letter(number)}  {side.name}  ({step}{counted(len(side.pages), 'page')}, {valid} can be judged)")
+        rows += _lost(side)
     for match in planned:
         if match.left_out:
             left = f"{counted(match.left_out, 'page')} {plural(match.left_out, 'has', 'have')} no counterpart"
             rows.append(f"{letter(match.a)} and {letter(match.b)}: {left}")
     return rows
+
+
+def _lost(side: Side) -> list[str]:
+    """The files of a folder that cannot be judged, and so lose: nothing else would name them."""
+    lost = [page.shot.why for page in side.pages.values() if side.step is None and not page.shot.valid]
+    rows = [f"   loses: {why}" for why in lost[:_SHOWN]]
+    return rows + [f"   and {len(lost) - _SHOWN} more"] * (len(lost) > _SHOWN)
 
 
 def _matches_table(played: Sequence[Match]) -> list[str]:
@@ -268,4 +277,4 @@ def _unscored(played: Sequence[Match]) -> list[str]:
     results = [result for match in played for result in match.results]
     reasons = Counter(result.reason for result in results if result.score is None)
     of = counted(len(results), "pair")
-    return [f"unscored, {count} of {of}: {reason}" for reason, count in reasons.most_common(5)]
+    return [f"unscored, {count} of {of}: {reason}" for reason, count in reasons.most_common(_SHOWN)]

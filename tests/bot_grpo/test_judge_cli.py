@@ -149,7 +149,10 @@ def test_folders_are_compared_by_file_name(
     found = {pair["name"]: (pair["score"], pair["prompt"]) for pair in match["pairs"]}
     assert found == {"v": (0.5, "a list"), "x": (1.0, "a clock"), "y": (1.0, "")}
     assert match["left_out"] == 2
-    assert "2 pages have no counterpart" in said(capsys)[0]
+    out = said(capsys)[0]
+    assert "2 pages have no counterpart" in out
+    assert f"   loses: the screenshot {tmp_path / 'b' / 'y.png'} is no readable PNG\n" in out
+    assert f"   loses: there is no {tmp_path / 'a' / 'v.png'}\n" in out
     assert server.calls == 4
 
 

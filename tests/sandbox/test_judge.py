@@ -165,6 +165,7 @@ def test_a_picture_that_cannot_be_shown_is_not_asked_about(
     assert verdict.score is None
     assert str(path) in verdict.reason
     assert preference.winner is None
+    assert str(path) in preference.reason
     assert server.calls == 0
 
 
@@ -338,7 +339,7 @@ def test_a_server_that_drips_has_a_deadline_too(server: JudgeServer) -> None:
 def test_where_nobody_answers_the_batch_ends_soon() -> None:
     judge = Judge(JudgeSettings("m", base_url="http://127.0.0.1:9/v1", retries=1, backoff_s=0.0, concurrency=2))
     verdicts = judge.judge_code([CodeTask(str(i), CODE) for i in range(50)])
-    assert all(v.score is None and "cannot be reached" in v.reason for v in verdicts)
+    assert all(v.score is None and v.reason.count("cannot be reached") == 1 for v in verdicts)
     assert judge.usage.calls <= 4
 
 
