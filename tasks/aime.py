@@ -1,6 +1,6 @@
 """AIME problems and data sets like them: a problem, and an integer from 0 to 999.
 
-A row: `AIMERow(id="1", problem="Find the sum of ...", answer=70, source="math-ai/aime25")`. Sets differ in their
+A row: `AIMERow(id="1", problem="How many squares ...", answer=25, source="math-ai/aime25")`. Sets differ in their
 columns, in how they write the answer, and in how often they repeat a problem; `read` makes them alike.
 """
 
