@@ -34,6 +34,12 @@ def whole(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Sample
     return run.wanted(wanted)
 
 
+@pytest.fixture(autouse=True)
+def no_commits_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit made while a test runs would begin another session."""
+    monkeypatch.setattr("bot_grpo.evaluate.commit", lambda: "abc")
+
+
 def bare(samples: Sequence[Sample]) -> list[dict[str, Any]]:
     """Everything but the time that they took."""
     return [{k: v for k, v in vars(s).items() if k != "seconds"} for s in samples]
