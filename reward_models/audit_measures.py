@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from reward_models.audit_answers import Answers, Heard, Pair, on_lines
+from reward_models.audit_probes import INSTEAD
 from reward_models.audit_stats import MIN_GROUPS, Estimate, Group, between_groups, mean, rises, within_groups
 
 MOVED = 0.01
@@ -337,7 +338,9 @@ _NOT_LOCAL = "the reward has no local part"
 def _too_few(a: Answers, key: str, found: int) -> str:
     if not a.scored:
         return _NOTHING
-    return f"{found} of {a.tried[key]} replies have a place for it; at least {MIN_PAIRS} are needed"
+    better = a.best_known and (key in INSTEAD or key == "corrupted")
+    which = "replies with an outcome above the mean" if better else "replies"
+    return f"{found} of {a.tried[key]} {which} have a place for it and a score; at least {MIN_PAIRS} are needed"
 
 
 def _percent(share: float, digits: int = 0) -> str:

@@ -30,7 +30,8 @@ _EPILOG = """\
 --input is the directory of a run that train wrote, or a .jsonl, .csv or .parquet file whose rows have a completion, and
 maybe a prompt, an outcome (a number: was it right?), a group (replies to one prompt; without it rows of one prompt are
 one), a step, and the fields that a reward model reads. What the input does not tell is not measured, and said so.
-Each --reward is audited by itself on the same replies; --mix audits what they add up to.
+Each --reward is audited by itself on the same replies; --mix audits what they add up to. It is asked about some
+3 x LIMIT + 12 x PROBES texts.
 --threshold NAME=GOOD or NAME=GOOD:BAD, NAME being one of:
   {names}
 Exit code: 0 nothing is bad, 1 something is, 2 bad input.

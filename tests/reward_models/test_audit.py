@@ -261,7 +261,7 @@ def test_a_reward_that_checks_the_sums_is_good() -> None:
     assert found["corrupted-line"].value == 1.0
     for name in ("rename", "comments"):  # of code
         assert verdicts[name] == "not measured"
-        assert found[name].means == "0 of 20 replies have a place for it; at least 5 are needed."
+        assert found[name].means == "0 of 20 replies have a place for it and a score; at least 5 are needed."
 
 
 def test_a_reward_for_length_is_bad_at_it() -> None:
