@@ -7,7 +7,7 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import TaskError
@@ -35,6 +35,7 @@ def test_it_is_the_share_of_subsets_with_a_correct_sample(c: int, n: int, k: int
     assert pass_at_k(c, n, k) == pytest.approx(sum(map(any, subsets)) / len(subsets), abs=1e-15)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 100), st.data())
 def test_k_1_is_the_share_of_correct_samples_to_the_last_bit(n: int, data: st.DataObject) -> None:
     c = data.draw(st.integers(0, n))
