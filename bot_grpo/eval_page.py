@@ -9,6 +9,7 @@ from typing import Any
 
 from bot_grpo.eval_results import Graded, Results, percent, spread
 from bot_grpo.pages import deflate, render, write_page
+from sandbox.words import counted
 
 BUDGET = 24_000_000
 """Characters of all samples on a page, about; of longer ones the middle is left out."""
@@ -34,7 +35,7 @@ def write_eval_page(target: Path, found: Results, graded: Sequence[Graded], *, t
     longest = BUDGET // max(1, len(texts)) if sum(map(len, texts)) > BUDGET else None
     notes = list(found["notes"])
     if longest is not None and (cut := sum(len(text) > longest for text in texts)):
-        notes.append(f"Of {cut:,} long samples the middle is left out here; samples.parquet has them whole.")
+        notes.append(f"Of {counted(cut, 'long sample')} the middle is left out here; samples.parquet has them whole.")
     content = render(
         "eval.html.j2",
         styles=_STYLES,
@@ -75,8 +76,11 @@ def _tiles(found: Results) -> list[tuple[str, str, str]]:
     ]
     if (vote := found["majority"]) is not None:
         tiles.append((f"maj@{vote['n']}", percent(vote["value"]), f"95 %: {spread(vote['by_problem'])}"))
-        tiles.append(("No answer", percent(found["no_answer"]), "no box, no final, or cut off"))
-    tiles.append(("Truncated", percent(found["truncated"]), "cut off by a limit"))
+        tiles.append(
+            ("No answer", percent(found["no_answer"]), f"{percent(found['truncated'])} are cut off by a limit")
+        )
+    else:
+        tiles.append(("Truncated", percent(found["truncated"]), "cut off by a limit"))
     tiles.append(("Mean length", f"{found['mean_tokens']:,.0f}", "tokens"))
     speed = found["tokens_per_second"]
     remark = f"{found['seconds']:,.0f} s" + (f", {speed:,.0f} tokens a second" if speed else "")

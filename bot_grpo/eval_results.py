@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from bot_grpo.errors import UserError
 from bot_grpo.eval_tasks import EvalTask, Mark, text_hash
 from bot_grpo.evaluate import Problem, Sample
+from sandbox import words
 from tasks.passk import PassAtK, majority, paired, summary
 
 CURVE = 32
@@ -125,10 +126,10 @@ def _majority(task: EvalTask, counted: Sequence[Graded], seed: int) -> Results:
 def _parts(task: EvalTask, counted: Sequence[Graded], seed: int) -> Results:
     """Mean of each part with its interval from drawing problems anew."""
     out = {}
-    for name, words in task.parts.items():
+    for name, called in task.parts.items():
         means = [fmean(m.parts[name] for m in g.marks if m.correct is not None) for g in counted]
         value, low, high = mean_interval(means, seed)
-        out[name] = {"words": words, "value": value, "by_problem": [low, high]}
+        out[name] = {"words": called, "value": value, "by_problem": [low, high]}
     return out
 
 
@@ -148,11 +149,14 @@ def _notes(
     if have < expected:
         notes.append(f"{have:,} of {expected:,} samples: the evaluation is not finished")
     if len(counted) < len(graded):
-        notes.append(f"{len(graded) - len(counted)} of {len(graded)} problems have no graded sample and are left out")
-    if left := [str(k) for k in wanted if k not in kept]:
-        notes.append(f"Pass@{', '.join(left)} needs more samples of each problem than there are")
+        left = len(graded) - len(counted)
+        notes.append(
+            f"{left} of {len(graded)} problems without a graded sample {words.plural(left, 'is', 'are')} left out"
+        )
+    if beyond := [str(k) for k in wanted if k not in kept]:
+        notes.append(f"Pass@{', '.join(beyond)} needs more samples of each problem than there are")
     lost = Counter(m.reason for g in graded for m in g.marks if m.correct is None)
-    notes += [f"{count:,} samples could not be graded: {reason}" for reason, count in lost.most_common(3)]
+    notes += [f"{words.counted(n, 'sample')} could not be graded: {reason}" for reason, n in lost.most_common(3)]
     return notes
 
 
@@ -281,7 +285,8 @@ def table(found: Results) -> list[str]:
     speed = f", {found['tokens_per_second']:,.0f} tokens a second" if found["tokens_per_second"] else ""
     no_answer = "" if found["no_answer"] is None else f"no answer {percent(found['no_answer'])}, "
     return [
-        f"{settings['data']}: {found['problems']} problems, {found['samples']:,} samples of {settings['model']}",
+        f"{settings['data']}: {words.counted(found['problems'], 'problem')}, {words.counted(found['samples'], 'sample')} "
+        f"of {settings['model']}",
         *lines,
         f"{no_answer}truncated {percent(found['truncated'])}, mean length {found['mean_tokens']:,.0f} tokens; "
         f"{found['seconds']:,.0f} s of sampling{speed}",
@@ -295,13 +300,15 @@ def compared(found: Results) -> list[str]:
     other = found.get("compare")
     if not other:
         return []
-    lines = [f"against {other['with']}, on {other['problems']} shared problems, paired:"]
+    lines = [f"against {other['with']}, on {words.counted(other['problems'], 'shared problem')}, paired:"]
     for p in other["differences"]:
         ends = f"{100 * p['two_level'][0]:+.1f} to {100 * p['two_level'][1]:+.1f}"
         lines.append(f"Pass@{p['k']}  {100 * p['value']:+.1f} points (95 % with sampling noise: {ends})")
-    lines.append(f"better on {other['better']} problems, worse on {other['worse']}")
-    if other["left_out"]:
-        lines.append(f"{other['left_out']} problems are in one of the two alone and are left out")
+    lines.append(f"better on {words.counted(other['better'], 'problem')}, worse on {other['worse']}")
+    if left := other["left_out"]:
+        lines.append(
+            f"{words.counted(left, 'problem')} in one of the two alone {words.plural(left, 'is', 'are')} left out"
+        )
     return lines
 
 

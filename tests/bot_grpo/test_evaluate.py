@@ -262,7 +262,7 @@ def test_what_could_not_be_graded_and_what_is_missing_is_said_and_not_counted_as
     assert found["unscored"] == 2
     assert "\n".join(found["notes"]) == (
         "6 of 12 samples: the evaluation is not finished\n"
-        "1 of 3 problems have no graded sample and are left out\n"
+        "1 of 3 problems without a graded sample is left out\n"
         "Pass@4 needs more samples of each problem than there are\n"
         "2 samples could not be graded: it fell over"
     )
