@@ -22,6 +22,8 @@ from sandbox.processes import GoneError, LateError, LineProcess, ProcessOwner, e
 
 _IMPORT = re.compile(r"""^[ \t]*(?:import|export)\b[^"'`;()]*?(?:\bfrom\s*)?["']([^"'\n]+)["']""", re.MULTILINE)
 _START_S = 60.0
+_ADDRESS = re.compile(r"https?:|data:|blob:|//", re.IGNORECASE)
+_FILE = re.compile(r"[./~\\]|file:|[a-z]:[\\/]|@/(?!components/ui/)", re.IGNORECASE)
 _STYLE_SHEET = re.compile(r"\.{1,2}/.*\.(?:css|scss|sass|less)$")
 
 
@@ -57,7 +59,7 @@ class PyCompiler(ProcessOwner):
         for found in _IMPORT.finditer(code):
             if found[1] not in self._modules and not _STYLE_SHEET.match(found[1]):
                 line = code[: found.start(1)].count("\n") + 1
-                return Status.IMPORT_ERROR, line, f'package "{found[1]}" is not available'
+                return Status.IMPORT_ERROR, line, _missing(found[1])
         return Status.OK, 1, ""
 
     def _ask(self, code: str) -> bool | None:
@@ -79,6 +81,14 @@ class PyCompiler(ProcessOwner):
             words = process.last_words()
             self.close()
             raise SetupError(f"esbuild-py does not start ({words or error}), and there is no Node") from error
+
+
+def _missing(module: str) -> str:
+    """What is wrong with importing it; the words of worker/analyse.mjs."""
+    name = json.dumps(module[:200] + "…" if len(module) > 200 else module, ensure_ascii=False)
+    if _ADDRESS.match(module):
+        return f"nothing can be imported from an address: {name}"
+    return f"there is no file {name} beside a component" if _FILE.match(module) else f"package {name} is not available"
 
 
 def _child() -> None:

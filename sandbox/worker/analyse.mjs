@@ -9,6 +9,8 @@ const JSX_RUNTIME = /^react\/jsx(-dev)?-runtime$/;
 const STYLE_SHEET = /^(\.{1,2}\/|@\/).*\.(css|scss|sass|less)$|^tailwindcss(\/.*)?\.css$/;
 const capitalised = (name) => /^\p{Lu}/u.test(name ?? "");
 const named = (node) => node.name ?? node.value; // an Identifier, or a string literal used as a name
+const ADDRESS = /^(https?:|data:|blob:|\/\/)/i;
+const FILE = /^([./~\\]|file:|[a-z]:[\\/]|@\/(?!components\/ui\/))/i;
 
 // Looks at every node as soon as it is parsed, which saves a walk over all of them.
 class Reader extends Parser {
@@ -50,15 +52,15 @@ export function analyse(js, available, codeOf) {
   const blank = (start, end, text = "") => edits.push([start, end, text.padEnd(end - start)]);
   const problem = (node, message) => problems.push({ message, at: getLineInfo(js, node.start) });
 
-  const take = (node, specifiers) => {
+  const take = (node, specifiers) => { // each [local name, imported name, its node]
     const module = node.source.value;
     if (STYLE_SHEET.test(module)) return specifiers.forEach(([local]) => imports.push([local]));
-    if (!available.has(module)) return problem(node, `package ${JSON.stringify(module)} is not available`);
+    if (!available.has(module)) return problem(node.source, missing(module));
     modules.add(module);
-    for (const [local, imported] of specifiers) {
+    for (const [local, imported, at] of specifiers) {
       if (imported === "*") wholes.add(module);
       else if (!available.get(module).has(imported))
-        problem(node, `${JSON.stringify(module)} has no export ${JSON.stringify(imported)}`);
+        problem(at, `${JSON.stringify(module)} has no export ${JSON.stringify(imported)}`);
       if (local) imports.push([local, module, imported]);
       if (JSX_RUNTIME.test(module) || imported === "createElement") jsxNames.add(local);
       if (module.startsWith("react-dom")) domNames.add(local);
@@ -70,13 +72,13 @@ export function analyse(js, available, codeOf) {
   const exportedNames = [];
   for (const node of program.body) {
     if (node.type === "ImportDeclaration") {
-      take(node, node.specifiers.map((s) => [s.local.name, importedName(s)]));
+      take(node, node.specifiers.map((s) => [s.local.name, importedName(s), s]));
       blank(node.start, node.end);
     } else if (node.type === "ExportAllDeclaration") {
       take(node, []);
       blank(node.start, node.end);
     } else if (node.type === "ExportNamedDeclaration") {
-      if (node.source) take(node, node.specifiers.map((s) => [null, named(s.local)]));
+      if (node.source) take(node, node.specifiers.map((s) => [null, named(s.local), s]));
       for (const s of node.specifiers) {
         if (named(s.exported) !== "default") exportedNames.push(named(s.local));
         else if (!node.source) exported = named(s.local);
@@ -89,7 +91,7 @@ export function analyse(js, available, codeOf) {
 
   const jsxAt = reader.calls.filter((node) => isJsx(node, jsxNames)).map((node) => node.start);
   for (const [node, module] of reader.lazy) {
-    if (!available.has(module)) problem(node, `package ${JSON.stringify(module)} is not available`);
+    if (!available.has(module)) problem(node.source ?? node.arguments[0], missing(module));
     modules.add(module);
     wholes.add(module);
     if (node.type === "ImportExpression") blank(node.start, node.start + 6, "import"); // refused when it runs
@@ -127,6 +129,13 @@ function bound(imports, modules, wholes, codeOf) {
     return `const ${local}=${!module ? "{}" : name === "*" ? source : `${source}[${JSON.stringify(name)}]`}`;
   });
   return { bindings, bundled: [...modules].filter((module) => !apart.has(module)) };
+}
+
+/** What is wrong with importing a module that is not there. */
+function missing(module) {
+  const name = JSON.stringify(module.length > 200 ? `${module.slice(0, 200)}…` : module);
+  if (ADDRESS.test(module)) return `nothing can be imported from an address: ${name}`;
+  return FILE.test(module) ? `there is no file ${name} beside a component` : `package ${name} is not available`;
 }
 
 function importedName(specifier) {

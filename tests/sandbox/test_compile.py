@@ -154,6 +154,34 @@ def test_an_import_that_is_not_there_is_named_with_its_line(compile_only: Judge,
 
 
 @pytest.mark.parametrize(
+    ("line", "wrong", "says"),
+    [
+        ('import _ from "lodash"; _;', '"lodash"', 'package "lodash" is not available'),
+        (
+            'import é, { memo, useStats as s } from "react"; é, memo, s;',
+            "useStats as",
+            '"react" has no export "useStats"',
+        ),
+        ('import A from "lucide-react"; A;', "A from", '"lucide-react" has no export "default"'),
+        ('export { useStats } from "react";', "useStats", '"react" has no export "useStats"'),
+        ('const a = 1, b = () => import("lodash");', '"lodash"', 'package "lodash" is not available'),
+        ('const a = 1, b = require("./b");', '"./b"', 'there is no file "./b" beside a component'),
+        ('import a from "../../etc/passwd"; a;', '"../', 'there is no file "../../etc/passwd" beside a component'),
+        ('import a from "/etc/passwd"; a;', '"/', 'there is no file "/etc/passwd" beside a component'),
+        ('import a from "file:///etc/passwd"; a;', '"file', 'there is no file "file:///etc/passwd" beside a component'),
+        ('import a from "@/hooks/a"; a;', '"@', 'there is no file "@/hooks/a" beside a component'),
+        ('import a from "@/components/ui/form"; a;', '"@', 'package "@/components/ui/form" is not available'),
+        ('import a from "https://esm.sh/a"; a;', '"h', 'nothing can be imported from an address: "https://esm.sh/a"'),
+    ],
+)
+def test_an_import_error_points_at_what_is_wrong(compile_only: Judge, line: str, wrong: str, says: str) -> None:
+    (outcome,) = compile_only(f"// é\n  {line}\nexport default () => <p/>;", language="jsx")
+    (found,) = [d for d in outcome.diagnostics if d.severity == "error"]
+    assert (found.line, found.message) == (2, says)
+    assert f"  {line}"[found.column - 1 :].startswith(wrong)
+
+
+@pytest.mark.parametrize(
     "imports",
     [
         'import * as React from "react"',
@@ -263,12 +291,13 @@ def test_a_worker_that_cannot_start_is_a_setup_error_and_not_a_verdict(tmp_path:
 
 def test_without_node_esbuild_py_compiles_and_is_never_imported_here() -> None:
     with PyCompiler(timeout_s=20) as compiler:
-        good, bad, typed, imports, nul, prose = compiler.compile(
+        good, bad, typed, imports, file, nul, prose = compiler.compile(
             [
                 Source(COMPONENT),
                 Source("export default () => <p>"),
                 Source("const a: number = 1;\nexport default () => <p/>;"),
                 Source('import React from "react";\nimport "lodash";\nexport default () => <p/>;'),
+                Source('import a from "../../etc/passwd";\nexport default () => <p/>;'),
                 Source(f"{COMPONENT}\0\n{{"),
                 Source("Sorry"),
             ]
@@ -278,6 +307,8 @@ def test_without_node_esbuild_py_compiles_and_is_never_imported_here() -> None:
     assert bad.diagnostics[0].line == 1
     assert imports.status is Status.IMPORT_ERROR
     assert imports.diagnostics[0].line == 2
+    assert imports.diagnostics[0].message == 'package "lodash" is not available'
+    assert file.diagnostics[0].message == 'there is no file "../../etc/passwd" beside a component'
     assert prose.status is Status.NOT_COMPONENT
     assert "esbuild_py" not in sys.modules
 
