@@ -9,7 +9,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from sandbox.outcome import RequirementResult
-from sandbox.requirements import Node, Snapshot, expected, matching, nodes_of, static
+from sandbox.requirements import Node, Snapshot, expected, matching, nodes_of, normal, static
 
 Settle = Callable[[], Awaitable[None]]
 
@@ -36,7 +36,7 @@ _SET = """function (value) {
   } else if (this.tagName === "INPUT" || this.tagName === "TEXTAREA") {
     this.value = value;
   } else {
-    return "it is not a field that can be set";
+    return null;
   }
   this.dispatchEvent(new Event("input", { bubbles: true }));
   this.dispatchEvent(new Event("change", { bubbles: true }));
@@ -107,15 +107,18 @@ class _Hand:
         node = _nth(page, target)
         if isinstance(node, str):
             return node
+        await self._press(node)
+        return ""
+
+    async def _press(self, node: Node) -> None:
         place = await self._call(node, _PLACE)
         if place is None:  # a hidden check box under a painted one: there is nothing to hit
             await self._call(node, _PRESS)
-            return ""
+            return
         x, y = place
         at = {"x": x, "y": y, "button": "left", "clickCount": 1}
         events = {"type": "mouseMoved", "x": x, "y": y}, {"type": "mousePressed", **at}, {"type": "mouseReleased", **at}
         await asyncio.gather(*(self._cdp.send("Input.dispatchMouseEvent", event) for event in events))
-        return ""
 
     async def _type(self, page: Snapshot, requirement: Mapping[str, Any]) -> str:
         node = _nth(page, requirement)
@@ -123,12 +126,32 @@ class _Hand:
             return node
         if await self._call(node, _TYPED):
             await self._cdp.send("Input.insertText", {"text": requirement["value"]})
-        elif problem := await self._call(node, _SET, requirement["value"]):
-            return str(problem)
+        elif problem := await self._set(page, node, requirement["value"]):
+            return problem
         if "click" not in requirement:
             return ""
         await self._settle()  # a button may have become enabled, or have appeared
         return await self._click(await self.look(), requirement["click"])
+
+    async def _set(self, page: Snapshot, node: Node, value: str) -> str:
+        problem = await self._call(node, _SET, value)
+        if problem is not None:
+            return str(problem)
+        return await self._choose(page, node, value) if node.role == "combobox" else "it is not a field that can be set"
+
+    async def _choose(self, page: Snapshot, node: Node, value: str) -> str:
+        """Open a list that the page draws itself (shadcn's Select), and click one of its options."""
+        await self._press(node)
+        await self._settle()
+        there = {each.dom for each in page.nodes}
+        options = [each for each in (await self.look()).nodes if each.role == "option"]
+        options = [each for each in options if each.dom not in there] or options  # other lists have options, too
+        option = next((each for each in options if normal(each.name) == normal(value)), None)
+        await self._press(option or node)  # without it: close the list again
+        if option is not None:
+            return ""
+        await self._settle()
+        return f"no option {value}"
 
     async def _call(self, node: Node, function: str, *args: str) -> Any:
         world = await self._own_world()

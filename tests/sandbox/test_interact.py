@@ -156,6 +156,35 @@ def test_a_form_is_used_as_a_person_would(render: Judge) -> None:
     assert met == [""] * len(met)
 
 
+CHOICES = app(
+    """const [fruit, setFruit] = useState(""); const [size, setSize] = useState("s");
+  return <div className="p-8">
+    <Select value={fruit} onValueChange={setFruit}><SelectTrigger aria-label="Fruit"><SelectValue placeholder="Any" /></SelectTrigger>
+      <SelectContent><SelectItem value="a">Apple</SelectItem><SelectItem value="p">Pear</SelectItem></SelectContent></Select>
+    <Select value={size} onValueChange={setSize}><SelectTrigger aria-label="Size"><SelectValue /></SelectTrigger>
+      <SelectContent><SelectItem value="s">Small</SelectItem><SelectItem value="l">Large</SelectItem></SelectContent></Select>
+    <select aria-label="Native"><option>Small</option><option>Pear</option></select>
+    <div role="combobox" aria-label="Broken" tabIndex={0}>nothing opens</div><p>{fruit} and {size}</p></div>;""",
+    'import { Select, SelectContent, SelectItem, SelectTrigger, SelectValue } from "@/components/ui/select";',
+)
+
+
+def test_a_list_that_the_page_draws_itself_is_chosen_from(render: Judge) -> None:
+    def choose(name: str, value: str, **expect: Any) -> dict[str, Any]:
+        return {**type_("combobox", value, **expect), "name": name}
+
+    reasons = check(
+        render,
+        CHOICES,
+        choose("Fruit", "pear", text="p and s"),
+        choose("Size", "Kiwi", changes="text"),
+        choose("Size", "Large", text="p and l"),
+        choose("Fruit", "Apple", text="a and l"),
+        choose("Broken", "Large", changes="text"),
+    )
+    assert reasons == ["", "no option Kiwi", "", "", "no option Large"]
+
+
 def test_a_value_in_a_field_is_text_that_can_be_seen(render: Judge) -> None:
     code = app(
         'const [v, set] = useState("0");\n'
