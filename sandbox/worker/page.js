@@ -8,6 +8,14 @@
   delete globalThis.$$modules;
   const define = (object, key, value) => Object.defineProperty(object, key, { value, configurable: true, writable: true });
 
+  // Of thousands of errors the host hears of the first of each kind: one costs it more than it costs the page.
+  const listen = globalThis.addEventListener.bind(globalThis);
+  const quiet = Function.prototype.call.bind(Event.prototype.preventDefault);
+  const heard = { error: 0, unhandledrejection: 0 };
+  const enough = Object.keys(heard).map((kind) => [kind, (event) => event.isTrusted && ++heard[kind] > 20 && quiet(event)]);
+  const hear = () => enough.forEach((one) => listen(...one));
+  hear();
+
   // The same clock, time zone and random numbers for every component.
   const RealDate = Date;
   const begun = RealDate.now();
@@ -196,6 +204,7 @@
 
   define(globalThis, "$$name", (factory) => {
     delete globalThis["$$name"];
+    hear(); // filling the page has taken the listeners away
     const module = { exports: {} };
     const value = factory(find, module, module.exports)();
     if (value === null) return;

@@ -145,6 +145,25 @@ def test_an_error_that_a_component_catches_or_that_comes_late_is_a_warning_at_mo
     assert rejected.diagnostics
 
 
+def test_of_thousands_of_errors_the_host_hears_of_the_first_of_each_kind(render: Judge) -> None:
+    shouting = app(
+        """const [told, tell] = useState({});
+  useEffect(() => {
+    const count = { error: 0, unhandledrejection: 0 };
+    for (const kind of Object.keys(count))
+      window.addEventListener(kind, (event) => { if (event.isTrusted && !event.defaultPrevented) count[kind]++; });
+    for (let i = 0; i < 100; i++) window.dispatchEvent(new ErrorEvent("error", { cancelable: true }));
+    for (let i = 0; i < 3000; i++) { reportError(new Error("thrown")); Promise.reject(new Error("rejected")); }
+    setTimeout(() => tell(count), 100);
+  }, []);
+  return <p>{told.error} thrown, {told.unhandledrejection} rejected</p>;"""
+    )
+    (outcome,) = render((shouting, [{"check": "text", "text": "20 thrown, 20 rejected"}]))
+    assert outcome.status is Status.OK
+    assert outcome.requirements_met == 1
+    assert [d.message for d in outcome.diagnostics] == ["Error: thrown"] * 5
+
+
 def test_the_same_component_gives_the_same_bytes_in_another_browser(render: Judge, tmp_path: Path) -> None:
     codes = [
         app("return <p>{Math.random()} {Date.now()} {new Date().toString()} {performance.now()}</p>;"),
