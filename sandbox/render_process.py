@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -59,7 +60,7 @@ class RenderProcess:
         memory: int = MEMORY,
         recycle_after: int = RECYCLE_AFTER,
     ) -> None:
-        settings = {
+        self._settings = {
             "parent": os.getpid(),
             "worker": str(worker),
             "chromium": str(chromium) if chromium else None,
@@ -68,7 +69,6 @@ class RenderProcess:
             "memory": memory,
             "recycle_after": recycle_after,
         }
-        self._argv = [sys.executable, "-m", "sandbox.render_worker", json.dumps(settings)]
         self._timeout_s = timeout_s
         self._process: LineProcess | None = None
         self._folder: str | None = None
@@ -143,10 +143,11 @@ class RenderProcess:
         with self._lock:
             if self._stopped:
                 raise GoneError("stopped")
-            self._folder = tempfile.mkdtemp(prefix="bot-grpo-", dir=_short_tempdir())
-            self._process = process = LineProcess(
-                self._argv, env={**os.environ, "TMPDIR": self._folder}, grace_s=_END_S
-            )
+            # The child makes it: if this process is killed, there is always one to take it away.
+            self._folder = f"{_short_tempdir()}/bot-grpo-{secrets.token_hex(4)}"
+            settings = json.dumps({**self._settings, "folder": self._folder})
+            argv = [sys.executable, "-m", "sandbox.render_worker", settings]
+            self._process = process = LineProcess(argv, grace_s=_END_S)
         try:
             hello = process.receive(time.monotonic() + _START_S)
         except (GoneError, LateError) as error:

@@ -12,8 +12,11 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,7 @@ from sandbox.render import Job, Renderer
 _LINE_LIMIT = 64 << 20
 
 
-async def _serve(renderer: Renderer, chromium: Path | None) -> None:
+async def _serve(renderer: Renderer, chromium: Path | None, end: Callable[[], None]) -> None:
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing else may write among the answers
     reader = asyncio.StreamReader(limit=_LINE_LIMIT)
@@ -42,7 +45,7 @@ async def _serve(renderer: Renderer, chromium: Path | None) -> None:
             return
         while line := await reader.readline():
             answer(await _rendered(renderer, json.loads(line)))
-        _end()
+        end()
 
 
 async def _rendered(renderer: Renderer, request: dict[str, Any]) -> dict[str, Any]:
@@ -79,33 +82,39 @@ _busy = threading.Event()
 _ending = threading.Lock()
 
 
-def _end_when_flooded(memory: int) -> None:
+def _end_when_flooded(memory: int, end: Callable[[], None]) -> None:
     """The last resort, in a thread: a page that says so much that the main thread no longer gets to look after it."""
     while _busy.wait():
         time.sleep(1)
         if sum(map(memory_of, (os.getpid(), *descendants(os.getpid())))) > 1.5 * memory:
-            _end()
+            end()
 
 
-def _end() -> None:
+def _end(folder: Path, parent: int) -> None:
     """End everything, and remove the browser's profile. Returns only where another thread is doing that already."""
     if not _ending.acquire(blocking=False):
         return
-    folder, end = Path(os.environ["TMPDIR"]), time.monotonic() + 3
+    begun = time.monotonic()
     while True:
         kill_tree(os.getpid(), itself=False)
         reap(2)
         shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists() or time.monotonic() > end:  # or else the main thread was starting something
+        gone = not folder.exists() and not descendants(os.getpid())  # or else the main thread was starting something
+        patience_s = 3 if os.getppid() == parent else 60  # without a parent nobody else takes it away
+        if gone or time.monotonic() - begun > patience_s:
             os._exit(0)
 
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
+    folder = Path(settings["folder"])
+    end = partial(_end, folder, settings["parent"])
     adopt_orphans()
-    end_with_parent(settings["parent"], _end)
-    signal.signal(signal.SIGTERM, lambda *_: _end())
-    threading.Thread(target=_end_when_flooded, args=(settings["memory"],), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: end())
+    folder.mkdir(mode=0o700)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    end_with_parent(settings["parent"], end)
+    threading.Thread(target=_end_when_flooded, args=(settings["memory"], end), daemon=True).start()
     try:
         renderer = Renderer(
             Path(settings["worker"]),
@@ -114,9 +123,9 @@ def main() -> None:
             memory=settings["memory"],
             recycle_after=settings["recycle_after"],
         )
-        asyncio.run(_serve(renderer, Path(settings["chromium"]) if settings["chromium"] else None))
+        asyncio.run(_serve(renderer, Path(settings["chromium"]) if settings["chromium"] else None, end))
     finally:
-        _end()
+        end()
         time.sleep(10)  # another thread is at it
 
 

@@ -144,6 +144,27 @@ def test_nothing_is_left_whenever_the_holder_is_killed(seed: int, short_path: Pa
         assert not files, f"{moment:.2f} s"
 
 
+DIES = """
+import os, signal
+from pathlib import Path
+from sandbox import render_process
+from sandbox.compile import Compiled
+from sandbox.outcome import Status
+
+def die(*argv, **settings):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+render_process.LineProcess = die
+render_process.RenderProcess(Path(), None, None, 5.0).render(Compiled(Status.OK), ())
+"""
+
+
+def test_nothing_is_left_where_the_holder_is_killed_just_before_a_browser_starts(short_path: Path) -> None:
+    env = {**os.environ, "TMPDIR": str(short_path)}
+    assert subprocess.run([sys.executable, "-c", DIES], env=env, check=False).returncode == -signal.SIGKILL
+    assert not list(short_path.iterdir())
+
+
 def test_a_mark_finds_what_has_another_parent() -> None:
     mark = uuid.uuid4().hex
     script = "import subprocess, sys; subprocess.Popen(['sleep', '30'], start_new_session=True)"
