@@ -24,7 +24,7 @@ _WORDS = {
     "temperature": "Temperature",
     "top_p": "Top-p",
     "max_tokens": "Tokens at most",
-    "prompt": "Asked for",
+    "answer_form": "Answer form",
     "seed": "Seed",
 }
 

@@ -284,9 +284,9 @@ def table(found: Results) -> list[str]:
     lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     speed = f", {found['tokens_per_second']:,.0f} tokens a second" if found["tokens_per_second"] else ""
     no_answer = "" if found["no_answer"] is None else f"no answer {percent(found['no_answer'])}, "
+    counts = f"{words.counted(found['problems'], 'problem')}, {words.counted(found['samples'], 'sample')}"
     return [
-        f"{settings['data']}: {words.counted(found['problems'], 'problem')}, {words.counted(found['samples'], 'sample')} "
-        f"of {settings['model']}",
+        f"{settings['data']}: {counts} of {settings['model']}",
         *lines,
         f"{no_answer}truncated {percent(found['truncated'])}, mean length {found['mean_tokens']:,.0f} tokens; "
         f"{found['seconds']:,.0f} s of sampling{speed}",

@@ -83,7 +83,7 @@ def _parser() -> Parser:
     add("--output", type=Path, metavar="DIR", help="where everything is written (default: evals/TASK-DATA-MODEL)")
     add("--compare", type=Path, metavar="DIR", help="another evaluation: the paired difference to it")
     add("--limit", type=int, metavar="N", help="only so many problems")
-    add("--system-prompt", metavar="TEXT", help="system message (default: none; react: the recipe's)")
+    add("--system-prompt", metavar="TEXT", help="system message (default: the run's; else none, react: the recipe's)")
     more = parser.add_argument_group("data")
     add = more.add_argument
     add(
@@ -94,7 +94,11 @@ def _parser() -> Parser:
     )
     add("--split", metavar="S", help="of the data set (default: all; arithmetic: test)")
     add("--columns", metavar="A=B,..", help="what the data's columns are called: problem=ask,answer=gold")
-    add("--prompt", choices=["boxed", "steps", "plain"], default="boxed", help="aime: how the answer is asked for")
+    add(
+        "--answer-form",
+        choices=["boxed", "steps", "plain"],
+        help="aime: how the answer is asked for (default: the run's, else boxed)",
+    )
     add("--tier", default="tiny", help="react: tiny (default), standard, app, or all")
     more = parser.add_argument_group("engine")
     add = more.add_argument
@@ -133,15 +137,41 @@ def _settled(args: argparse.Namespace) -> argparse.Namespace:
     args.chat_template = json_mapping(args.chat_template, "--chat-template")
     if args.base_url is not None and not args.base_url.startswith(("http://", "https://")):
         raise UserError(f"--base-url begins with http:// or https://, unlike {args.base_url!r}")
+    _as_trained(args)
     if args.task == "aime":
         args.data = args.data or "aime_2024"
-    elif args.system_prompt is None:
-        from bot_grpo.eval_tasks import REACT_SYSTEM
-
-        args.system_prompt = REACT_SYSTEM
     if args.data is not None and args.data.startswith("arithmetic:"):
         args.split = args.split or "test"
     return args
+
+
+def _as_trained(args: argparse.Namespace) -> None:
+    """A model that train wrote is asked as it was in training, where nothing else is said."""
+    from bot_grpo.eval_tasks import REACT_SYSTEM
+
+    trained = _run_config(args.model, args.task) if args.backend != "openai" else None
+    if trained is not None and (args.system_prompt is None or args.answer_form is None):
+        print(f"asked as in {trained[0]}, where no option says otherwise", flush=True)
+    config = trained[1] if trained is not None else {"system_prompt": REACT_SYSTEM if args.task == "react" else None}
+    if args.system_prompt is None:
+        args.system_prompt = config.get("system_prompt")
+    args.system_prompt = args.system_prompt or None
+    args.answer_form = args.answer_form or config.get("answer_form") or "boxed"
+
+
+def _run_config(model: str, task: str) -> tuple[Path, dict[str, Any]] | None:
+    """config.yaml of the run that the model is of, if its task is the same."""
+    import yaml
+
+    folder = Path(model).expanduser()
+    for place in (folder, *folder.absolute().parents[:2]) if folder.is_dir() else ():
+        try:
+            found = yaml.safe_load((place / "config.yaml").read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            continue
+        if isinstance(found, dict) and found.get("task") == task and "algorithm" in found:
+            return place / "config.yaml", found
+    return None
 
 
 def _quiet() -> None:
@@ -192,7 +222,7 @@ def _task(args: argparse.Namespace) -> tuple[Any, list[Any]]:
             split=args.split,
             columns=args.columns,
             limit=args.limit,
-            form=args.prompt,
+            form=args.answer_form,
             system=args.system_prompt,
         )
         return eval_tasks.AIME(), problems
@@ -216,7 +246,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "top_p": args.top_p,
         "max_tokens": args.max_tokens,
         "seed": args.seed,
-        "prompt": args.prompt if args.task == "aime" else None,
+        "answer_form": args.answer_form if args.task == "aime" else None,
         "system_prompt": args.system_prompt,
         "chat_template": args.chat_template,
         "dtype": args.dtype if args.backend != "openai" else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def server() -> Iterator[JudgeServer]:
 def on_disk(policy: Path, data: Path, out: Path, *more: str) -> list[str]:
     """A command with the tiny model: 30 samples of 60 tokens in batches of 6."""
     return [
-        *("eval", "aime", "--model", str(policy), "--data", str(data), "--n", str(N), "--prompt", "plain"),
+        *("eval", "aime", "--model", str(policy), "--data", str(data), "--n", str(N), "--answer-form", "plain"),
         *("--max-tokens", "60", "--temperature", "0.9", "--batch-size", "6", "--output", str(out), *more),
     ]
 
@@ -52,7 +53,7 @@ def on_disk(policy: Path, data: Path, out: Path, *more: str) -> list[str]:
 def asked(server: JudgeServer, data: Path, out: Path, *more: str) -> list[str]:
     return [
         *("eval", "aime", "--backend", "openai", "--model", "m", "--base-url", server.url, "--data", str(data)),
-        *("--n", str(N), "--prompt", "plain", "--output", str(out), *more),
+        *("--n", str(N), "--answer-form", "plain", "--output", str(out), *more),
     ]
 
 
@@ -294,6 +295,32 @@ def test_a_folder_of_other_settings_is_left_alone(
     os.remove(tmp_path / "out" / "samples.jsonl")
     os.remove(tmp_path / "out" / "samples.parquet")
     assert "holds no samples" in refused(["regrade", str(tmp_path / "out")], capsys)
+
+
+def test_a_model_that_train_wrote_is_asked_as_it_was_trained(
+    policy: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(policy, run / "checkpoints" / "checkpoint-3")
+    for place in (run / "model", run):
+        shutil.copytree(policy, place, dirs_exist_ok=place == run)
+    (run / "config.yaml").write_text("task: aime\nalgorithm: grpo\nanswer_form: steps\nsystem_prompt: Ja.\n")
+    short = ["--data", str(data), "--limit", "1", "--n", "1"]
+    few = write_problems(tmp_path / "few.jsonl", 1)
+
+    def asked_of(model: Path, *more: str) -> dict[str, Any]:
+        out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
+        command = ["eval", "aime", "--model", str(model), *short, "--data", str(few), "--output", str(out), *more]
+        main(command)
+        found = json.loads((out / "config.json").read_text())["settings"]
+        return {name: found[name] for name in ("answer_form", "system_prompt")}
+
+    trained = {"answer_form": "steps", "system_prompt": "Ja."}
+    assert asked_of(run) == asked_of(run / "model") == asked_of(run / "checkpoints" / "checkpoint-3") == trained
+    assert f"asked as in {run / 'config.yaml'}" in capsys.readouterr().out
+    other = asked_of(run, "--answer-form", "plain", "--system-prompt", "")
+    assert other == {"answer_form": "plain", "system_prompt": None}
+    assert asked_of(policy) == {"answer_form": "boxed", "system_prompt": None}
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
