@@ -17,6 +17,7 @@ VERBS = {
     "report": "write report.html for a run",
     "new-reward": "write a reward model to begin with",
     "check-reward": "say whether a reward model keeps to what every one has to",
+    "train-reward": "learn a reward model from labelled completions",
     "audit": "say whether reward models are bounded, stable, tied to success and hard to game",
     "score": "score replies with reward models, without training",
     "sandbox": "compile and render React components, one verdict a line",
