@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
         raise UserError(f"cannot write {output}: {error.strerror}") from error
     stop = StopOnInterrupt()
     with stop.listening():
-        made = train(data, settings, output, callbacks=[stop, _progress()], resume=checkpoint)
+        made = train(data, settings, output, callbacks=[stop, progress()], resume=checkpoint)
     if made.stopped:
         print(f"stopped after step {made.steps}; the same command with --resume goes on")
         return 1
@@ -215,7 +215,7 @@ def _results(made: Trained) -> str:
     return "\n".join([*lines, finding_text(made.finding)])
 
 
-def _progress() -> Any:
+def progress() -> Any:
     """A callback: a bar on a terminal, now and then a line elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
