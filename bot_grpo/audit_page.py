@@ -75,11 +75,12 @@ def _row(results: Mapping[str, Criterion]) -> dict[str, Any]:
 
 def _scale(results: list[Criterion]) -> tuple[float, float]:
     """The ends of the line on which a criterion's values are drawn: the thresholds lie on it, and all values."""
-    limits = results[0].limits
+    limits, share = results[0].limits, CRITERIA[results[0].name].unit == "share"
     highest = max((v for c in results for v in (c.value, c.high) if v is not None), default=0.0)
     if limits.more:
-        return (0.0 if CRITERIA[results[0].name].unit == "share" else -1.0), max(1.0, limits.good, highest)
-    return 0.0, max(2 * limits.bad, highest) or 1.0
+        return (0.0 if share else -1.0), max(1.0, limits.good, highest)
+    room = 2 * limits.bad
+    return 0.0, max(min(room, 1.0) if share else room, limits.bad, highest) or 1.0
 
 
 def _zones(some: Criterion, low: float, high: float) -> list[tuple[str, str, str]]:

@@ -126,7 +126,7 @@ def same(pick: Callable[[Answers], Sequence[Heard]], when: str) -> Measure:
             return _NOTHING
         worst = sorted((m for m in moves if m[0] > MOVED), key=lambda m: -m[0])
         examples = tuple(
-            Example(name, when, _short(x.rollout.completion), _short(y.rollout.completion), _said(x), _said(y))
+            Example(name, when, _line(x.rollout.completion.strip(), 0), "(the same)", _said(x), _said(y))
             for _, name, x, y in worst[:MAX_EXAMPLES]
         )
         return Measured(
@@ -332,7 +332,7 @@ def cost(a: Answers) -> Measured | str:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 _NOTHING = "nothing could be scored"
-_NOT_LOCAL = "the reward has no local part"
+_NOT_LOCAL = "no token has a local reward"
 
 
 def _too_few(a: Answers, key: str, found: int) -> str:
