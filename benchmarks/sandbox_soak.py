@@ -76,7 +76,7 @@ _HOSTILE: tuple[tuple[str, str, frozenset[str]], ...] = (
         'for (let i = 0; i < 4; i++) new Worker(URL.createObjectURL(new Blob(["for (let i = 0; i < 1e7; i++);"])));',
         frozenset({"ok"}),
     ),
-    ("shouts", 'for (let i = 0; i < 300; i++) Promise.reject(new Error("x".repeat(1000)));', frozenset({"ok"})),
+    ("shouts", 'for (let i = 0; i < 3000; i++) Promise.reject(new Error("x".repeat(1000)));', frozenset({"ok"})),
     ("dialogs", 'for (let i = 0; i < 200; i++) {{ alert(i); confirm("y"); }}', frozenset({"ok"})),
     ("loops", "for (;;);", frozenset({"timeout"})),
     (
