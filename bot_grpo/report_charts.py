@@ -21,11 +21,11 @@ class Spec(NamedTuple):
     stacked: bool = False
 
 
-_SHARES = ("compile_rate", "render_rate", "requirements", "success*", "accuracy", "correct*", "pass@*", "*_rate")
+SHARES = ("compile_rate", "render_rate", "requirements", "success*", "accuracy", "correct*", "pass@*", "*_rate")
 
 SPECS = (
-    Spec("Held-out prompts", "share", tuple(f"eval/{name}" for name in _SHARES)),
-    Spec("Training rollouts", "share", tuple(name for name in _SHARES if name != "*_rate")),
+    Spec("Held-out prompts", "share", tuple(f"eval/{name}" for name in SHARES)),
+    Spec("Training rollouts", "share", tuple(name for name in SHARES if name != "*_rate")),
     Spec("Reward", "number", ("reward", "reward/outcome", "reward/local")),
     Spec("Completion length", "tokens", ("completion_length", "eval/completion_length")),
     Spec("Where a step’s time goes", "seconds", ("seconds/generate", "seconds/score", "seconds/update"), stacked=True),
@@ -35,8 +35,8 @@ SPECS = (
 )
 """Charts in page order. A metric goes to the first chart with a pattern for it; what is left gets one of its own."""
 
-_WORDS = {"compile_rate": "compiles", "render_rate": "renders", "requirements": "requirements met"}
-_WORDS |= {"zero_variance_groups": "equal token rewards", "equal_outcome_groups": "equal outcomes"}
+WORDS = {"compile_rate": "compiles", "render_rate": "renders", "requirements": "requirements met"}
+WORDS |= {"zero_variance_groups": "equal token rewards", "equal_outcome_groups": "equal outcomes"}
 
 _ENDINGS = {
     "Renders": ("ok",),
@@ -78,7 +78,7 @@ def _label(key: str, spec: Spec) -> str:
         return "held out"
     if f"eval/{key}" in spec.patterns:
         return "training"
-    return _WORDS.get(name, name.replace("_", " "))
+    return WORDS.get(name, name.replace("_", " "))
 
 
 def _unit(key: str) -> str:
@@ -125,7 +125,7 @@ def tiles(series: Series, summary: Mapping[str, Any]) -> list[tuple[str, str, st
 
 def _headline(key: str) -> str:
     name = key.removeprefix("eval/")
-    return _WORDS.get(name, name.replace("_", " ")).capitalize()
+    return WORDS.get(name, name.replace("_", " ")).capitalize()
 
 
 def _percent(share: float) -> str:

@@ -14,6 +14,7 @@ VERBS = {
     "train": "train a model on a task with token-level rewards",
     "eval": "sample a model on AIME or on React prompts: Pass@k with intervals",
     "regrade": "grade the samples of an evaluation again, with no model",
+    "compare": "train algorithms over seeds, and compare them",
     "report": "write report.html for a run",
     "new-reward": "write a reward model to begin with",
     "check-reward": "say whether a reward model keeps to what every one has to",

@@ -101,6 +101,7 @@ function drawPlot(canvas, width, spec, curves, shared) {
     ...ticks.map((tick) => gridLine(MARGIN.left, right, y(tick), tick === 0 ? "axis" : "grid", UNITS[spec.unit](tick))),
     ...stepLabels(shared.lastStep, width).map((step) => axisText(x(step), HEIGHT - 6, "middle", step)),
     ...alarmMarks(shared.alarms, x, bottom),
+    ...(spec.goals ?? []).map((goal) => svg("line", { class: "goal", x1: MARGIN.left, x2: right, y1: y(goal), y2: y(goal) })),
     ...(spec.stacked ? bars(curves, x, y, half) : curves.flatMap((curve) => line(curve, x, y))),
     cursor,
     dots,
@@ -133,7 +134,8 @@ function axisText(x, y, anchor, text) {
 
 /** [low, high, ticks] that hold all values; shares run from 0 to 1 (unless one breaks out of that). */
 function valueAxis(spec, curves) {
-  const values = spec.stacked ? stackTotals(curves) : curves.flatMap((curve) => curve.points.map(([, value]) => value));
+  const drawn = (curve) => [...curve.points.map(([, value]) => value), ...(curve.band ?? []).flatMap(([, ...ends]) => ends)];
+  const values = spec.stacked ? stackTotals(curves) : [...curves.flatMap(drawn), ...(spec.goals ?? [])];
   if (spec.unit === "share" && values.every((value) => value >= 0 && value < 1.001)) return [0, 1, [0, 0.5, 1]];
   let low = Math.min(...values);
   let high = Math.max(...values);
@@ -172,10 +174,18 @@ function alarmMarks(alarms, x, bottom) {
 
 function line(curve, x, y) {
   const path = curve.points.map(([step, value], i) => `${i ? "L" : "M"}${x(step).toFixed(1)} ${y(value).toFixed(1)}`).join("");
-  const parts = [svg("path", { class: "line", d: path, style: `stroke:${curve.colour}` })];
+  const parts = [...band(curve, x, y), svg("path", { class: "line", d: path, style: `stroke:${curve.colour}` })];
   if (curve.points.length <= 40)
     parts.push(...curve.points.map(([step, v]) => svg("circle", { cx: x(step), cy: y(v), r: 2, style: `fill:${curve.colour}` })));
   return parts;
+}
+
+/** Where a curve is a mean: from the lowest to the highest of what it is a mean of. */
+function band({ band: ends, colour }, x, y) {
+  if (!ends) return [];
+  const at = (step, value) => `${x(step).toFixed(1)} ${y(value).toFixed(1)}`;
+  const edge = [...ends.map(([step, , high]) => at(step, high)), ...ends.map(([step, low]) => at(step, low)).reverse()];
+  return [svg("path", { d: `M${edge.join("L")}Z`, style: `fill:${colour};opacity:0.16` })];
 }
 
 function bars(curves, x, y, half) {

@@ -1,0 +1,278 @@
+"""What a study says: each arm's curve in figures, against a baseline, with intervals from drawing the seeds anew.
+
+All in float64. A seed is what pairs two arms: its cells began from the same weights and saw the same prompts. A cell
+that never reaches a threshold is censored: it counts with the steps that it had ("> 20"), and is never dropped. Means
+over censored cells are restricted means (of min(T, horizon); Royston and Parmar 2013), so at least that much is true.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bot_grpo.compare_cells import Cell, Curve
+from bot_grpo.errors import UserError
+
+DRAWS = 10_000
+FEW = 3
+"""Seeds below which an interval is of little worth."""
+MEASURES = ("final", "best", "drop", "area")
+Floats = NDArray[np.float64]
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its 95 % interval; the ends are None for a single seed."""
+
+    value: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Contrast(Estimate):
+    """A paired difference (or ratio) to the baseline; `ahead`: the share of draws in which the arm is the better one.
+
+    A draw in which both are level counts one half. None for a single seed.
+    """
+
+    ahead: float | None
+
+
+# -- one curve --------------------------------------------------------------------------------------------------------
+
+
+def first_at(curve: Curve, threshold: float) -> int | None:
+    """The first evaluated step at or above `threshold`; None: never (censored at the last evaluation)."""
+    return next((step for step, value in curve if value >= threshold), None)
+
+
+def best_of(curve: Curve) -> tuple[int, float]:
+    """(step, value) of the highest evaluation, the first of equals."""
+    return max(curve, key=lambda point: (point[1], -point[0]))
+
+
+def area(curve: Curve, start: int, end: int) -> float:
+    """Area under the curve (trapezoids) from `start` to `end`, over its width: the mean rate of that stretch.
+
+    Before its first and after its last evaluation a curve is taken to be level. A stretch of no width has its value.
+    """
+    steps, values = (np.asarray(side, dtype=np.float64) for side in zip(*curve, strict=True))
+    inside = steps[(steps > start) & (steps < end)]
+    grid = np.unique(np.concatenate([[start], inside, [end]]))
+    at = np.interp(grid, steps, values)
+    return float(np.trapezoid(at, grid) / (end - start)) if end > start else float(at[0])
+
+
+def measures(curve: Curve, start: int, end: int) -> dict[str, float]:
+    """`final`, `best`, `drop` (best - final) and `area` of a curve up to the step `end`."""
+    cut = [point for point in curve if point[0] <= end]
+    final, best = cut[-1][1], best_of(cut)[1]
+    return {"final": final, "best": best, "drop": best - final, "area": area(cut, start, end)}
+
+
+# -- over seeds -------------------------------------------------------------------------------------------------------
+
+
+def resamples(n: int, *, seed: int = 0, draws: int = DRAWS) -> NDArray[np.int64]:
+    """(draws, n) indices of n seeds drawn with replacement: all n^n of them where they are no more than `draws`."""
+    if n**n <= draws:
+        return np.array(list(itertools.product(range(n), repeat=n)), dtype=np.int64)
+    return np.random.default_rng(seed).integers(n, size=(draws, n))
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean over seeds and the percentile bootstrap's 95 % interval, its ends rounded outwards to draws."""
+    array = np.asarray(values, dtype=np.float64)
+    low, high = _ends(array[resamples(len(array))].mean(axis=1))
+    return Estimate(float(array.mean()), low, high, len(array))
+
+
+def difference(mine: Sequence[float], base: Sequence[float], *, more_is_better: bool = True) -> Contrast:
+    """Mean of the paired differences mine - base, a pair a seed."""
+    pairs = np.asarray(mine, dtype=np.float64) - np.asarray(base, dtype=np.float64)
+    drawn = pairs[resamples(len(pairs))].mean(axis=1)
+    low, high = _ends(drawn)
+    return Contrast(float(pairs.mean()), low, high, len(pairs), _ahead(drawn if more_is_better else -drawn))
+
+
+def speed_up(mine: Sequence[float], base: Sequence[float]) -> Contrast | None:
+    """How many times fewer steps: mean(base) / mean(mine), seeds drawn in pairs. None where an arm took no step."""
+    mine_S, base_S = np.asarray(mine, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    if not mine_S.mean() or not base_S.mean():
+        return None
+    drawn = resamples(len(mine_S))
+    a, b = mine_S[drawn].mean(axis=1), base_S[drawn].mean(axis=1)
+    low, high = _ends(np.divide(b, a, out=np.full_like(a, np.inf), where=a > 0))
+    return Contrast(float(base_S.mean() / mine_S.mean()), low, high, len(mine_S), _ahead(b - a))
+
+
+def _ends(drawn: Floats) -> tuple[float | None, float | None]:
+    if len(drawn) < 2:
+        return None, None
+    low, high = np.quantile(drawn, 0.025, method="lower"), np.quantile(drawn, 0.975, method="higher")
+    return float(low), (float(high) if np.isfinite(high) else None)  # no infinity: JSON has none
+
+
+def _ahead(drawn: Floats) -> float | None:
+    level = np.abs(drawn) < 1e-12
+    return float(np.mean(np.where(level, 0.5, drawn > 0))) if len(drawn) > 1 else None
+
+
+# -- the study --------------------------------------------------------------------------------------------------------
+
+
+def figures(
+    cells: Sequence[Cell],
+    *,
+    metrics: Sequence[str],
+    thresholds: Sequence[float],
+    baseline: str,
+    arms: Sequence[str] = (),
+) -> Figures:
+    """All figures of the finished `cells`, as JSON holds them; thresholds are of the first metric.
+
+    Every curve is read from the latest first to the earliest last evaluation of them all (`start`, `horizon`).
+    Raises UserError where a metric is not there or no cell is finished.
+    """
+    done = [cell for cell in cells if cell.finished]
+    if not done:
+        raise UserError("no cell is finished yet")
+    for metric in metrics:
+        if bare := next((cell for cell in done if not cell.curve(metric)), None):
+            there = ", ".join(sorted({key for _, row in bare.evals for key in row if key.count("/") == 1})[:24])
+            raise UserError(f"{bare.name} has no {metric}; it has: {there or 'no evaluation at all'}")
+    steps = [[step for step, _ in cell.curve(metrics[0])] for cell in done]
+    start, horizon = max(s[0] for s in steps), min(s[-1] for s in steps)
+    if start > horizon:
+        raise UserError("the cells' evaluations do not overlap: there is nothing to compare")
+    order = list(dict.fromkeys([*arms, *(cell.arm for cell in done)]))
+    rows = [_cell(cell, metrics, thresholds, start, horizon) for cell in done]
+    by_arm = {arm: {row["seed"]: row for row in rows if row["arm"] == arm} for arm in order}
+    by_arm = {arm: seeds for arm, seeds in by_arm.items() if seeds}
+    return {
+        "metrics": list(metrics),
+        "thresholds": list(thresholds),
+        "baseline": baseline,
+        "start": start,
+        "horizon": horizon,
+        "arms": [_arm(arm, seeds, by_arm.get(baseline), baseline, metrics) for arm, seeds in by_arm.items()],
+        "cells": [row for seeds in by_arm.values() for row in seeds.values()],
+    }
+
+
+def _cell(cell: Cell, metrics: Sequence[str], thresholds: Sequence[float], start: int, horizon: int) -> Figures:
+    first = [point for point in cell.curve(metrics[0]) if point[0] <= horizon]
+    lengths = cell.curve("eval/completion_length")
+    return {
+        "name": cell.name,
+        "arm": cell.arm,
+        "seed": cell.seed,
+        "steps": cell.steps,
+        "curves": {m: [list(p) for p in cell.curve(m)] for m in [*metrics, "eval/completion_length"] if cell.curve(m)},
+        "measures": {m: measures(cell.curve(m), start, horizon) for m in metrics},
+        "best_step": best_of(first)[0],
+        "reach": [_reach(cell, first, threshold, horizon) for threshold in thresholds],
+        "lengths": [lengths[0][1], lengths[-1][1]] if lengths else None,
+        "seconds": round(cell.seconds, 1),
+        "seconds_a_step": cell.work[-1].seconds / len(cell.work) if cell.work else None,
+        "scoring": cell.scoring,
+        "spent": asdict(cell.spent(cell.steps)),
+    }
+
+
+def _reach(cell: Cell, curve: Curve, threshold: float, horizon: int) -> Figures:
+    """What it took to the threshold; where that was never reached, what was spent up to the horizon."""
+    first = first_at(curve, threshold)
+    step = horizon if first is None else first
+    return {"threshold": threshold, "reached": first is not None, **asdict(cell.spent(step)), "step": step}
+
+
+def _arm(
+    arm: str, seeds: dict[int, Figures], base: dict[int, Figures] | None, baseline: str, metrics: Sequence[str]
+) -> Figures:
+    rows = list(seeds.values())
+    count = len(rows[0]["reach"])
+    return {
+        "name": arm,
+        "seeds": list(seeds),
+        "measures": {m: {k: asdict(estimate([r["measures"][m][k] for r in rows])) for k in MEASURES} for m in metrics},
+        "curves": {m: _band([r["curves"][m] for r in rows]) for m in rows[0]["curves"]},
+        "reach": [_reached([row["reach"][i] for row in rows]) for i in range(count)],
+        "against": None if base is None or arm == baseline else _against(seeds, base, metrics, count),
+    }
+
+
+def _reached(reach: Sequence[Figures]) -> Figures:
+    """Restricted means of what it took: lower bounds where a cell is censored."""
+    kept = sum(one["reached"] for one in reach)
+    means = {k: float(np.mean([one[k] for one in reach])) for k in ("step", "rollouts", "tokens", "seconds")}
+    counts = {"cells": len(reach), "reached": kept, "censored": len(reach) - kept}
+    return {"threshold": reach[0]["threshold"], **counts, **means}
+
+
+def _band(curves: Sequence[Curve]) -> list[list[float]]:
+    """[step, mean, lowest, highest] over the seeds, at the steps that all of them evaluated."""
+    at = [dict(curve) for curve in curves]
+    shared = sorted(set.intersection(*map(set, at)))
+    columns = [(step, [one[step] for one in at]) for step in shared]
+    return [[step, float(np.mean(values)), min(values), max(values)] for step, values in columns]
+
+
+def _against(seeds: dict[int, Figures], base: dict[int, Figures], metrics: Sequence[str], count: int) -> Figures | None:
+    shared = [seed for seed in seeds if seed in base]
+    if not shared:
+        return None
+
+    def both(read: Callable[[Figures], float]) -> tuple[list[float], list[float]]:
+        return [read(seeds[s]) for s in shared], [read(base[s]) for s in shared]
+
+    found: Figures = {"seeds": shared, "measures": {}, "reach": []}
+    for m in metrics:
+        found["measures"][m] = {}
+        for k in MEASURES:
+            mine, theirs = both(lambda row, m=m, k=k: row["measures"][m][k])  # type: ignore[misc]
+            found["measures"][m][k] = asdict(difference(mine, theirs, more_is_better=k != "drop"))
+    for i in range(count):
+        mine, theirs = both(lambda row, i=i: float(row["reach"][i]["step"]))  # type: ignore[misc]
+        ratio = speed_up(mine, theirs)
+        censored = sum(not side[s]["reach"][i]["reached"] for side in (seeds, base) for s in shared)
+        found["reach"].append(
+            {"threshold": seeds[shared[0]]["reach"][i]["threshold"], "censored": censored}
+            | {"speed_up": None if ratio is None else asdict(ratio)}
+        )
+    return found
+
+
+def notes(found: Figures, cells: Iterable[Cell]) -> list[str]:
+    """What a reader must know before trusting the figures."""
+    lines = []
+    fewest = min((len(arm["seeds"]) for arm in found["arms"]), default=0)
+    if fewest < FEW:
+        lines.append(
+            f"Intervals over {fewest} seed{'s' * (fewest != 1)} are of little worth, and so is “ahead”: take five or "
+            "more seeds an arm."
+        )
+    if any(one["censored"] for arm in found["arms"] for one in arm["reach"]):
+        lines.append(
+            f"A run that did not reach the threshold counts with the {found['horizon']} steps it had: means marked ≥ "
+            "are at least that, and ratios marked * are of steps within these."
+        )
+    prompts = {cell.config.get("eval_prompts", 48) * (cell.config.get("num_generations_eval") or 1) for cell in cells}
+    if prompts and min(prompts) < 1000:
+        points = 100 * (0.25 / min(prompts)) ** 0.5
+        lines.append(
+            f"An evaluation of {min(prompts)} samples moves by up to {points:.0f} points (one standard error) by "
+            "chance alone, and the best of several is chosen for its luck too."
+        )
+    against = [(arm, arm["against"]) for arm in found["arms"] if arm["against"]]
+    if partial := [arm["name"] for arm, other in against if len(other["seeds"]) < len(arm["seeds"])]:
+        lines.append(f"Differences are over shared seeds; these have seeds of their own: {', '.join(partial)}.")
+    return lines
