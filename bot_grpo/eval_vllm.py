@@ -18,9 +18,14 @@ _INSTEAD = (
 
 
 class VLLMBackend:
-    """A model by name, folder, LoRA adapter, checkpoint or run. Each completion is handed over as it ends."""
+    """A model by name, folder, LoRA adapter, checkpoint or run. Each completion is handed over as it ends.
 
-    def __init__(self, name: str, sampling: Sampling, *, dtype: str = "auto") -> None:
+    `engine_args` are further arguments of `vllm.LLM` (tensor_parallel_size, gpu_memory_utilization, ...).
+    """
+
+    def __init__(
+        self, name: str, sampling: Sampling, *, dtype: str = "auto", engine_args: Mapping[str, Any] | None = None
+    ) -> None:
         try:
             import vllm
         except ImportError as error:
@@ -28,9 +33,11 @@ class VLLMBackend:
         folder = policy_folder(name)
         base = adapter_base(folder)
         self._sampling = sampling
-        extra: dict[str, Any] = {"enable_lora": True, "max_lora_rank": _rank(folder)} if base is not None else {}
+        extra: dict[str, Any] = {"dtype": dtype, "enable_prefix_caching": True}
+        if base is not None:
+            extra |= {"enable_lora": True, "max_lora_rank": _rank(folder)}
         try:
-            self._llm: Any = vllm.LLM(models.resolve(base or folder), dtype=dtype, enable_prefix_caching=True, **extra)
+            self._llm: Any = vllm.LLM(models.resolve(base or folder), **(extra | dict(engine_args or {})))
         except Exception as error:  # vLLM raises what its parts raise
             why = (str(error).strip().splitlines() or [type(error).__name__])[-1][:200]
             raise UserError(f"--backend vllm: {name!r} cannot be loaded ({why})") from error
@@ -47,6 +54,7 @@ class VLLMBackend:
             "version": _version(),
             "dtype": str(self._llm.llm_engine.model_config.dtype).removeprefix("torch."),
             "template": "plain" if self._prompter.plain else "chat",
+            **({"arguments": dict(engine_args)} if engine_args else {}),
         }
 
     def sample(self, requests: Sequence[Request], known: Collection[tuple[str, int]], on_done: Done) -> list[str]:

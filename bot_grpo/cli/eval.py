@@ -104,6 +104,7 @@ def _parser() -> Parser:
     add = more.add_argument
     add("--batch-size", type=int, default=64, metavar="N", help="hf: samples at a time (default 64)")
     add("--dtype", choices=["auto", "bfloat16", "float16", "float32"], default="auto", help="hf, vllm: of the weights")
+    add("--engine-args", default="{}", metavar="JSON", help='vllm: arguments of its LLM: {"tensor_parallel_size": 2}')
     add("--chat-template", default="{}", metavar="JSON", help='its arguments: {"enable_thinking": false}')
     add("--base-url", metavar="U", help="openai: the server's address (default: $OPENAI_BASE_URL, else OpenAI's)")
     add("--concurrency", type=int, default=16, metavar="N", help="openai: requests at a time (default 16)")
@@ -135,6 +136,7 @@ def _settled(args: argparse.Namespace) -> argparse.Namespace:
     args.k = ks(args.k, args.n)
     args.columns = columns(args.columns)
     args.chat_template = json_mapping(args.chat_template, "--chat-template")
+    args.engine_args = json_mapping(args.engine_args, "--engine-args")
     if args.base_url is not None and not args.base_url.startswith(("http://", "https://")):
         raise UserError(f"--base-url begins with http:// or https://, unlike {args.base_url!r}")
     _as_trained(args)
@@ -264,7 +266,7 @@ def _backend(args: argparse.Namespace) -> Any:
     if args.backend == "vllm":
         from bot_grpo.eval_vllm import VLLMBackend
 
-        return VLLMBackend(args.model, sampling, dtype=args.dtype)
+        return VLLMBackend(args.model, sampling, dtype=args.dtype, engine_args=args.engine_args)
     from bot_grpo.eval_openai import OpenAIBackend
 
     return OpenAIBackend(

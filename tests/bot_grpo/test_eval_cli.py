@@ -21,6 +21,7 @@ from werkzeug import Response
 
 from bot_grpo.backends import sample_seed
 from bot_grpo.cli import main
+from tasks.react import load_react
 
 N = 6
 
@@ -209,6 +210,46 @@ def test_the_parquet_is_one_that_other_verbs_read(server: JudgeServer, data: Pat
     row = samples(tmp_path / "out")[0]
     assert row["completion"] == replies[0].completion
     assert {"correct", "answer", "gold", "reason", "tokens", "truncated", "seed", "boxed"} <= set(row)
+
+
+# -- React ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.browser
+def test_components_are_judged_in_the_sandbox(
+    server: JudgeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reference of the prompt; the same with a bracket too much; no code at all. By the sample's number."""
+    rows = {row.prompt: row for row in load_react(split="test", tier="tiny")[:1]}
+    (row,) = rows.values()
+    file = tmp_path / "prompts.jsonl"
+    file.write_text(json.dumps({**row.to_dict(), "split": "test"}) + "\n")
+    kinds = {sample_seed(0, row.id, k): k for k in range(3)}
+
+    def answers(body: dict[str, Any]) -> str:
+        assert body["messages"][0] == {"role": "system", "content": "Answer with one React component, code only."}
+        return [row.reference or "", f"{row.reference}\n}})", "I would rather not."][kinds[body["seed"]]]
+
+    server.answers = answers
+    command = ["eval", "react", "--backend", "openai", "--model", "m", "--base-url", server.url, "--data", str(file)]
+    command += ["--n", "3", "--output", str(tmp_path / "out"), "--k", "1,3"]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    found = figures(tmp_path / "out")
+    assert {name: part["value"] for name, part in found["parts"].items()} == pytest.approx(
+        {"compile_rate": 1 / 3, "render_rate": 1 / 3, "requirements": 1 / 3}
+    )
+    assert [p["value"] for p in found["pass_at_k"]] == pytest.approx([1 / 3, 1.0])
+    assert found["statuses"] == {"ok": 1, "compile_error": 1, "no_code": 1}
+    assert found["majority"] is None
+    assert "requirements met  33.3 %" in text
+    graded = samples(tmp_path / "out")
+    assert [r["status"] for r in graded] == ["ok", "compile_error", "no_code"]
+    assert graded[1]["reason"].startswith("line ")
+    calls = server.calls
+    assert main(["regrade", str(tmp_path / "out")]) == 0
+    assert "0 of 3 verdicts are others than before" in capsys.readouterr().out
+    assert server.calls == calls
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
