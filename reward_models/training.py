@@ -209,21 +209,15 @@ def _limit(settings: TrainSettings) -> int:
 
 def _classifier(settings: TrainSettings) -> Any:
     """The language model with a new head of two classes, in float32, and LoRA where it is asked for."""
-    config, labels = load_config(settings.model), {0: "wrong", 1: "right"}
+    config = load_config(settings.model)
+    config.id2label, config.label2id = {0: "wrong", 1: "right"}, {"wrong": 0, "right": 1}
     if settings.layers:
         text = config.get_text_config()
         text.num_hidden_layers = min(settings.layers, text.num_hidden_layers)
         if getattr(text, "layer_types", None):
             text.layer_types = text.layer_types[: settings.layers]
     try:
-        model = AutoModelForTokenClassification.from_pretrained(
-            settings.model,
-            config=config,
-            num_labels=2,
-            id2label=labels,
-            label2id={name: n for n, name in labels.items()},
-            dtype=torch.float32,
-        )
+        model = AutoModelForTokenClassification.from_pretrained(settings.model, config=config, dtype=torch.float32)
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise RewardError(f"{settings.model} cannot be loaded as a token classifier: {reason}") from error

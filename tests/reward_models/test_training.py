@@ -25,7 +25,7 @@ from reward_models.model_card import model_card
 from reward_models.quality import finding, first_mistake, step_quality, token_quality
 from reward_models.reading import Read
 from reward_models.token_labels import IGNORED, Labelled
-from reward_models.training import CHECKPOINTS, Trained, TrainSettings, prepare, train
+from reward_models.training import CHECKPOINTS, Trained, TrainSettings, _ByLength, prepare, train
 from reward_models.training_data import RIGHT, Example
 
 WORDS = ["red", "blue", "green", "one", "two", "three", "small", "large", "old", "new"]
@@ -190,7 +190,7 @@ class StopAfter(TrainerCallback):
 
 
 def test_a_stopped_training_goes_on_to_the_same_model(base: str, tmp_path: Path) -> None:
-    settings = settings_for(base, max_steps=8)
+    settings = settings_for(base, max_steps=8, layers=1)
     data = prepare(toy(12), settings)
     straight = train(data, settings, tmp_path / "straight")
     first = train(data, settings, tmp_path / "resumed", callbacks=[StopAfter(3)])
@@ -199,14 +199,24 @@ def test_a_stopped_training_goes_on_to_the_same_model(base: str, tmp_path: Path)
     assert not (tmp_path / "resumed" / FILE).exists()
     resumed = train(data, settings, tmp_path / "resumed", resume=tmp_path / "resumed" / CHECKPOINTS / "checkpoint-3")
     assert not resumed.stopped
-    weights = [
-        AutoModelForTokenClassification.from_pretrained(tmp_path / name).score.weight
-        for name in ("straight", "resumed")
-    ]
-    assert torch.allclose(weights[0], weights[1], atol=1e-5)
+    one, other = (AutoModelForTokenClassification.from_pretrained(tmp_path / name) for name in ("straight", "resumed"))
+    assert torch.allclose(one.score.weight, other.score.weight, atol=1e-5)
+    assert len(one.model.layers) == 1  # of the two
     assert straight.tokens is not None
     assert resumed.tokens is not None
     assert resumed.tokens.nll == pytest.approx(straight.tokens.nll, abs=1e-4)
+
+
+def test_rows_of_like_lengths_stand_together() -> None:
+    lengths = [n * 7 % 50 for n in range(50)] + [200]
+    order = _ByLength(lengths, 8, seed=0)
+    first = list(order)
+    assert sorted(first) == list(range(51))
+    assert list(order) == first
+    batches = [[lengths[i] for i in first[n : n + 8]] for n in range(0, 48, 8)]
+    assert max(max(batch) - min(batch) for batch in batches) < 10
+    order.set_epoch(1)
+    assert list(order) != first
 
 
 def test_the_card_says_what_was_measured(trained: tuple[Path, Trained], base: str) -> None:
@@ -245,6 +255,7 @@ def test_the_saved_settings(trained: tuple[Path, Trained]) -> None:
         ({"learning_rate": 0.0}, "learning_rate is a number above 0"),
         ({"batch_size": 3, "micro_batch_size": 2}, "no multiple of 2"),
         ({"lora_r": -1}, "lora_r is 0"),
+        ({"layers": -1}, "layers is 0"),
         ({"template": "x"}, "template is one of"),
     ],
 )
