@@ -69,8 +69,8 @@ def state(path: Path) -> str:
 def command(planned: Planned, launcher: Sequence[str] = ()) -> list[str]:
     """What trains a cell; `launcher` stands before it.
 
-    `accelerate` and `torchrun` start a module themselves; `ray` or `ray://HOST:PORT` runs the cell on a node of that
-    cluster; anything else (`srun -n 1`, say) gets a whole command.
+    `accelerate` and `torchrun` start a module themselves; `ray` or `ray://HOST:PORT` (and `?cpus=8&gpus=1`) runs the
+    cell on a node of that cluster (`ray_launch`); anything else (`srun -n 1`, say) gets a whole command.
     """
     words = [*_MODULE, *planned.flags, "--output_dir", str(planned.path)]
     words += ["--resume", "auto"] * (state(planned.path) == "resume")
@@ -78,7 +78,7 @@ def command(planned: Planned, launcher: Sequence[str] = ()) -> list[str]:
         return [sys.executable, *words]
     here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     first = shutil.which(launcher[0], path=here)
-    if list(launcher) == ["ray"] or launcher[0].startswith("ray://"):
+    if re.match(r"ray($|\?|://)", launcher[0]) and len(launcher) == 1:
         return [sys.executable, "-m", "bot_grpo.ray_launch", launcher[0], sys.executable, *words]
     if first is None:
         raise UserError(f"--launcher: there is no command {launcher[0]!r}")

@@ -66,7 +66,8 @@ def to_threshold(found: Mapping[str, Any], index: int) -> Table:
 
 def against(found: Mapping[str, Any]) -> Table:
     """A row for each arm, metric and measure: the paired difference to the baseline."""
-    heads = [f"minus {found['baseline']}", "measure", "difference", "95 %, other seeds", "ahead"]
+    unit = ", in points" if all(map(is_share, found["metrics"])) else ""
+    heads = [f"minus {found['baseline']}", "measure", f"difference{unit}", "95 %, other seeds", "ahead"]
     rows = []
     for arm in found["arms"]:
         for metric, measured in (arm["against"] or {"measures": {}})["measures"].items():

@@ -261,6 +261,16 @@ def _imported() -> Any:
     return ray
 
 
+def connect(address: str | None = None) -> Any:
+    """The module `ray`, connected to the cluster at `ray://host:port`, or to the one that is there.
+
+    Raises SetupError when Ray or the cluster is missing.
+    """
+    ray = _imported()
+    _connect(ray, address)
+    return ray
+
+
 def _number(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise SetupError(f"workers={text} of a Ray address is not a number from 1")
