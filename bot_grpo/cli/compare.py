@@ -67,7 +67,7 @@ def _parser() -> Parser:
     add("--baseline", metavar="ARM", help="what is compared to (default: grpo, or else the first)")
     add("--what-if", metavar="W", nargs="+", action="append", default=[],
         help="one more arm: [ALGORITHM] KEY=VALUE ..., a setting of the algorithm (length_weighted, sigma_floor, "
-        "outcome), the run (w_s, rewards) or the reward (window, decay); may be given again")  # fmt: skip
+        "outcome), the run (w_s, rewards) or the reward (window, w_requirements); may be given again")  # fmt: skip
     add("--budget-hours", metavar="H", type=number(above=0), help="start no cell that would not end in time")
     add("--workers", metavar="N", type=number(least=1, whole=True), default=1, help="cells at a time (default: 1)")
     add("--launcher", metavar="WORDS", type=shlex.split, default=[],

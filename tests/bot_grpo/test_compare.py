@@ -117,12 +117,12 @@ def test_a_speed_up_is_a_ratio_of_means() -> None:
 def test_the_interval_of_a_mean_covers_it_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(0)
     covered = []
-    for _ in range(300):
-        found = estimate(rng.normal(0.5, 0.1, size=20).tolist())
+    for _ in range(100):
+        found = estimate(rng.normal(0.5, 0.1, size=12).tolist())
         assert found.low is not None
         assert found.high is not None
         covered.append(found.low <= 0.5 <= found.high)
-    assert 0.88 <= np.mean(covered) <= 0.98
+    assert 0.8 <= np.mean(covered) <= 0.99
 
 
 # -- a study ----------------------------------------------------------------------------------------------------------

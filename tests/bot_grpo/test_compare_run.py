@@ -139,7 +139,7 @@ def test_arms_take_the_same_rollouts_and_what_ifs_find_their_setting() -> None:
 
     changes = [
         ["w_s=0"],
-        ["window=3", "decay=0.5"],
+        ["window=3", "first_error_only=false"],
         ["sigma_floor=0", "length_weighted=false"],
         ["grpo", "outcome=token_mean"],
     ]
@@ -148,7 +148,7 @@ def test_arms_take_the_same_rollouts_and_what_ifs_find_their_setting() -> None:
         "bot_grpo",
         "dapo",
         "bot_grpo+w_s=0",
-        "bot_grpo+window=3+decay=0.5",
+        "bot_grpo+window=3+first_error_only=false",
         "bot_grpo+sigma_floor=0+length_weighted=false",
         "grpo+outcome=token_mean",
     ]
@@ -156,7 +156,7 @@ def test_arms_take_the_same_rollouts_and_what_ifs_find_their_setting() -> None:
     assert {arm.config["max_steps"] for arm in arms} == {4}
     base, _, w_s, window, sigma, grpo = (arm.config for arm in arms)
     assert (base["w_s"], w_s["w_s"]) == (0.5, 0)
-    assert window["reward_settings"] == base["reward_settings"] | {"window": 3, "decay": 0.5}
+    assert window["reward_settings"] == base["reward_settings"] | {"window": 3, "first_error_only": False}
     assert sigma["algorithm_settings"] == {"sigma_floor": 0, "length_weighted": False}
     assert grpo["algorithm_settings"] == {"outcome": "token_mean"}
     planned = arms[2].cell(Path("study"), 3)
