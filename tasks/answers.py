@@ -206,11 +206,12 @@ def _last_tag(text: str, start: int) -> tuple[str | None, bool]:
 
 _SPECIAL = re.compile(r"<[|/]?[\w|｜▁ ]{1,40}[|/]?>")
 _CUE = re.compile(
-    r"\banswers?\b[^.\n:=?!]{0,80}?(?:\b(?:is|are|was|equals)\b|[:=：])|^####(?=[ \t]{0,9}[-+$\\]{0,2}\d)",
+    r"\banswers?\b[^.\n:=?!]{0,80}?(?:\b(?:is|are|was|equals)\b|[:=：])|答案[^\n\d]{0,20}?[是为為:：]{1,2}"
+    r"|\banswer\b[*_]{0,3}[ \t]{0,9}\n(?=[\s*_$\\([]{0,20}\d)|^####(?=[ \t]{0,9}[-+$\\]{0,2}\d)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SETTING = re.compile(r"(?:[\s*_:$]|\\[(\[])*")
-_SENTENCE_END = re.compile(r"\n|[.!?](?=\s|$)|$")
+_SENTENCE_END = re.compile(r"\n|[.!?](?=\s|$)|。|$")
 _CLAUSE = re.compile(r",?\s+(?:which|since|because|as|where|so|obtained|given)\b.*", re.DOTALL | re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"\d|\b(?:wait|wrong|incorrect|mistaken?|however|actually|but|instead|no|not)\b", re.IGNORECASE

@@ -36,7 +36,7 @@ _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:(?:,|\{,\}|\\,|[\u2009\u202f\u
 _DEGREES = re.compile(r"\^\s*\{?\s*\\circ\s*\}?|\\degrees?\b|\\circ\b|[°º˚]")
 _SPACING = re.compile(
     r"\\[,;:!> ]|\\q?quad\b|\\(?:thin|med|thick)space\b|\\(?:display|text)style\b|\\(?:left|right)(?![A-Za-z])"
-    r"|\\(?:big|large|Large|normalsize|bf|rm|it)\b|\\\\|&nbsp;|~|\\\$|[$€£]|\\[()\[\]]|\*\*|__|`|[\"“”„]|\s"
+    r"|\\(?:big|large|Large|normalsize|bf|rm|it)\b|\\\\|&nbsp;|~|\\(?:text)?color\s*\{[^{}]*\}|\\\$|[$€£]|\\[()\[\]]|\*\*|__|`|[\"“”„]|\s"
 )
 _WRAPPER = re.compile(
     r"\\(?:text(?:bf|it|rm|up|sf|tt|normal)?|math(?:rm|bf|it|sf|tt|normal)|operatorname\*?|boldsymbol|bm|[mhf]box"

@@ -131,6 +131,11 @@ RIGHT_204 = [
     "Final Answer: 204",
     "Final Answer: The final answer is 204. I hope it is correct.",
     "### Final Answer\n\nThe answer is 204.",
+    "## Final Answer\n\n204",
+    "**Final Answer**\n\n$$204$$\n",
+    "**Answer**\n204.",
+    "答案是204。",
+    "所以答案为：$204$。",
     "#### 204",
     "Long story.\n#### 204\n",
     "The answer is 33. Let me check. The answer is 204.",
@@ -213,6 +218,8 @@ WRONG_204 = [
     ("The answer is 204. Hence 12 * 18 = 216.", NO_ANSWER),
     ("The answer is 204." + " word" * 1000, NO_ANSWER),
     ("#### Step 204: go on", NO_ANSWER),
+    ("We look for the answer.\n\nStep 204 is next", NO_ANSWER),
+    ("## Answer\n\nStep 204", NO_ANSWER),
 ]
 
 
