@@ -79,6 +79,8 @@ def _check(args: Any) -> None:
     from reward_models import react
 
     args.make_algorithm()
+    if not args.eval_prompts or args.eval_strategy == "no":
+        raise UserError("arms are compared by their evaluations: set eval_prompts, and eval_strategy and eval_steps")
     if args.task not in OWN_REWARD:
         raise UserError(f"no task {args.task!r}; there are: {', '.join(OWN_REWARD)}")
     if args.task == "react" and not args.rewards:

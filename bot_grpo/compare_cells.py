@@ -245,8 +245,9 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _default(key: str, known: Iterable[Mapping[str, Any]]) -> Any:
     """What a setting is where an older version's config.yaml hasn't got it. Imported late, for it takes time."""
-    if all(key in settings for settings in known) or "." in key:
-        return None
+    known = list(known)
+    if all(key in s for s in known) or all(s.get(key) is None for s in known) or "." in key:
+        return None  # nothing to fill in, or only what is empty
     from bot_grpo.config import BoTGRPOConfig
 
     field = BoTGRPOConfig.__dataclass_fields__.get(key)

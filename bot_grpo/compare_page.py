@@ -53,7 +53,7 @@ def _chart(found: Mapping[str, Any], metric: str) -> dict[str, Any]:
 
 
 def _last(found: Mapping[str, Any]) -> int:
-    return max(point[0] for arm in found["arms"] for curve in arm["curves"].values() for point in curve)
+    return max((point[0] for arm in found["arms"] for curve in arm["curves"].values() for point in curve), default=1)
 
 
 def _facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -187,6 +187,8 @@ def run_cells(
     With a budget no cell starts that would not end in time, by the mean of those that are done. The first Ctrl-C lets
     the running cells save a checkpoint. Raises `UserError` where the study cannot be worked in.
     """
+    if planned:
+        command(planned[0], launcher)  # a launcher that isn't there is said before anything is made
     why: dict[str, str] = {}
     running: list[_Child] = []
     signals, began = _Signals(), time.monotonic()

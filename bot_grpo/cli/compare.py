@@ -115,8 +115,9 @@ def _compare_stored(options: argparse.Namespace) -> int:
         raise UserError(f"{options.study} holds no such cell: ALGORITHM-seedN with metrics.jsonl and config.yaml")
     at = "stopped, or is running, at step {} of {}"
     missing = {cell.name: at.format(cell.steps, cell.of or "?") for cell in found if not cell.finished}
-    arms = list(dict.fromkeys([*(wanted or []), *(cell.arm for cell in found)]))
-    return _finish(options, options.study, found, arms, {c.name: c.config for c in found}, missing)
+    there = dict.fromkeys(cell.arm for cell in found)
+    arms = list(dict.fromkeys([*(name for name in wanted or [] if name in there), *there]))
+    return _finish(options, options.study, found, arms, _baseline(options, arms), missing)
 
 
 # -- a study to train -------------------------------------------------------------------------------------------------
@@ -154,9 +155,7 @@ def _train_and_compare(options: argparse.Namespace, extra: Sequence[str]) -> int
     if not any(cell.finished for cell in found):
         print("\n".join(["no cell is done yet:", *(f"  {name}: {reason}" for name, reason in why.items())]))
         return 1
-    options.baseline = baseline
-    names = [arm.name for arm in arms]
-    return _finish(options, study, found, names, {c.name: c.config for c in found}, why)
+    return _finish(options, study, found, [arm.name for arm in arms], baseline, why)
 
 
 def _there(planned: Planned) -> Cell | None:
@@ -214,22 +213,20 @@ def _finish(
     study: Path,
     cells: Sequence[Cell],
     arms: Sequence[str],
-    configs: Mapping[str, Mapping[str, Any]],
+    baseline: str,
     missing: Mapping[str, str],
 ) -> int:
     from bot_grpo.compare import figures, notes
     from bot_grpo.compare_cells import origins, other_prompts
     from bot_grpo.compare_words import document, markdown, tables
 
-    wrong = _hold_comparable(options, configs)
+    wrong = _hold_comparable(options, {cell.name: cell.config for cell in cells})
     done = [cell for cell in cells if cell.finished]
     if prompts := other_prompts(done):
         if not options.force:
             raise UserError(f"the cells are not comparable: {' | '.join(prompts)}; --force compares them all the same")
         wrong += prompts
     metrics = options.metric or [METRICS.get(str(cells[0].config.get("task", "react")), "eval/reward")]
-    present = [arm for arm in arms if any(cell.arm == arm for cell in cells)]
-    baseline = _baseline(options, present)
     found = figures(done, metrics=metrics, thresholds=options.threshold, baseline=baseline, arms=arms)
     found["missing"] = [{"cell": name, "why": reason} for name, reason in missing.items()]
     found["notes"] = [f"Not comparable (--force): {line}." for line in wrong] + notes(found, done)

@@ -204,7 +204,7 @@ def test_settings_that_differ_are_named_but_for_what_an_arm_is_about() -> None:
 
 def test_a_setting_that_an_older_version_did_not_write_is_its_default() -> None:
     old = {"algorithm": "grpo", "learning_rate": 1e-4, "sandbox_workers": 1}
-    new = old | {"sandbox_workers": "1", "max_unscored": 0.5, "rewards": [], "columns": None}
+    new = old | {"sandbox_workers": "1", "max_unscored": 0.5, "stop_on_alarm": False, "rewards": [], "columns": None}
     assert differences({"grpo-seed0": old, "grpo-seed1": new}) == []
     assert len(differences({"grpo-seed0": old, "grpo-seed1": new | {"max_unscored": 0.4}})) == 1
 
