@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bot_grpo.cli.parser import in_options
 from bot_grpo.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,11 +29,5 @@ def open_judge(args: argparse.Namespace, *names: str, **more: Any) -> Judge:
     try:
         return Judge(JudgeSettings(**settings, **more))
     except ValueError as error:
-        raise UserError(_in_options(str(error).removeprefix("judge: "), names)) from error
-
-
-def _in_options(message: str, names: tuple[str, ...]) -> str:
-    """A setting that a message begins with, or that no other word can be, as the option that gives it."""
-    options = {_SETTINGS.get(name, name): "--" + name.replace("_", "-") for name in names}
-    pattern = rf"^(?:{'|'.join(options)})\b|\b(?:{'|'.join(name for name in options if '_' in name)})\b"
-    return re.sub(pattern, lambda found: options[found[0]], message)
+        options = {_SETTINGS.get(name, name): "--" + name.replace("_", "-") for name in names}
+        raise UserError(in_options(str(error).removeprefix("judge: "), options)) from error

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from bot_grpo.errors import UserError
@@ -15,6 +16,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; `{self.prog} --help` lists the options")
+
+
+def in_options(message: str, options: Mapping[str, str]) -> str:
+    """A message about settings, with the option that gives each in its place.
+
+    `options` are by the settings' names: the word that the message begins with, and any that has an underscore.
+    """
+    apart = [name for name in options if "_" in name]
+    pattern = "|".join([rf"^(?:{'|'.join(options)})\b", *([rf"\b(?:{'|'.join(apart)})\b"] if apart else [])])
+    return re.sub(pattern, lambda found: options[found[0]], message)
 
 
 def number(*, least: float = -math.inf, above: float = -math.inf, whole: bool = False) -> Callable[[str], float]:

@@ -8,12 +8,13 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot_grpo.cli.parser import Parser
+from bot_grpo.cli.parser import Parser, in_options
 from bot_grpo.errors import UserError
+from reward_models.errors import RewardError
 
 if TYPE_CHECKING:
     from reward_models.training import Data, Trained, TrainSettings
@@ -136,7 +137,11 @@ def _settings(args: argparse.Namespace, model: str) -> TrainSettings:
         bf16=args.bf16,
         device=args.device,
     )
-    settings.check()
+    try:
+        settings.check()
+    except RewardError as error:
+        options = {field.name: "--" + field.name.replace("_", "-") for field in fields(settings)}
+        raise UserError(in_options(str(error), options)) from error
     return settings
 
 

@@ -111,7 +111,8 @@ def test_bad_data_is_one_line(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--held-out", "2"], "held_out is a share"),
+        (["--held-out", "2"], "--held-out is a share"),
+        (["--batch-size", "0"], "--batch-size is a number above 0"),
         (["--labels", "some"], "invalid choice"),
         (["--split", "("], "is no regular expression"),
         (["--resume"], "no checkpoint to go on from"),
