@@ -374,9 +374,9 @@ def test_a_hostile_megabyte_takes_under_50_ms() -> None:
     for reply in hostile_replies():
         times = []
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             grade(reply, 204)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         assert min(times) < 0.05, (reply[:20], min(times))
 
 
