@@ -12,6 +12,7 @@ import yaml
 from reward_models.quality import Finding, Interval, Quality
 from reward_models.token_labels import Labelled, token_counts
 from reward_models.training import Trained, TrainSettings
+from sandbox.words import counted, plural
 
 _TEXT = """\
 # {title}
@@ -88,7 +89,8 @@ def model_card(
         "base_model": settings.model,
         "tags": ["process-reward-model"],
     }
-    cut = f"{data.cut} completions were cut off at {trained.settings.max_tokens} tokens, {data.dropped} had no label."
+    were = f"{counted(data.cut, 'completion')} {plural(data.cut, 'was', 'were')}"
+    cut = f"{were} cut off at {trained.settings.max_tokens} tokens, {data.dropped} had no label."
     return f"---\n{yaml.safe_dump(front, sort_keys=False)}---\n\n" + _TEXT.format(
         title=folder.rstrip("/").rsplit("/", 1)[-1],
         model=settings.model,

@@ -10,6 +10,7 @@ from typing import Any
 from bot_grpo.cli.eval import ks
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
+from sandbox.words import counted
 
 _EPILOG = """\
 Every sample in DIR (samples.jsonl, or samples.parquet where that is gone) is graded as `bot-grpo eval` would now, and
@@ -44,7 +45,8 @@ def main(argv: list[str]) -> int:
     samples = run.wanted(requests(problems, n, settings["seed"]))
     if not samples:
         raise UserError(f"{run.path} holds no samples")
-    print(f"grading {len(samples):,} samples of {len(problems)} problems in {run.path}", flush=True)
+    of = f"{counted(len(samples), 'sample')} of {counted(len(problems), 'problem')}"
+    print(f"grading {of} in {run.path}", flush=True)
     task: Any = AIME() if settings["task"] == "aime" else React(workers=args.workers)
     before = _verdicts(run.path)
     try:

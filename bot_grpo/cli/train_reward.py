@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bot_grpo.cli.parser import Parser, in_options
 from bot_grpo.errors import UserError
 from reward_models.errors import RewardError
+from sandbox.words import counted
 
 if TYPE_CHECKING:
     from reward_models.training import Data, Trained, TrainSettings
@@ -172,7 +173,8 @@ def read_examples(data: Sequence[Path], *, unmarked: str = "right") -> tuple[lis
             for number, record in enumerate(records_of(file), 1):
                 rows += 1
                 examples += examples_of(_columns(record), f"{file}:{number}", unmarked=label)
-        lines.append(f"{source}: {rows:,} rows, {len(examples) - before:,} labelled completions")
+        labelled = counted(len(examples) - before, "labelled completion")
+        lines.append(f"{source}: {counted(rows, 'row')}, {labelled}")
     return examples, lines
 
 
