@@ -95,7 +95,7 @@ CRITERIA: Mapping[str, Spec] = {
     "order": Spec(
         "Stability",
         "Batch order",
-        "Share of the replies whose score changes in another batch, at another place.",
+        "Share of the replies whose score changes in another batch, by the model opened anew.",
         "share",
         Limits(0.0, 0.05),  # as for the same input
         measures.same(lambda a: a.shuffled, "in another batch"),
@@ -279,6 +279,7 @@ def audit(
     seed: int = 0,
     limits: Mapping[str, Limits] = {},
     begin: Callable[[int], Callable[[int], None]] = lambda total: lambda done: None,
+    reopen: Callable[[], TokenRewardModel] | None = None,
 ) -> Audit:
     """Audit a reward model.
 
@@ -290,12 +291,14 @@ def audit(
             as the model is.
         limits: by criterion, in place of those of CRITERIA.
         begin: gets the number of texts to ask about, and gives what is told how many more are done.
+        reopen: gives the model as if made anew, once all else is asked; it may close the first one. Without it a model
+            that remembers its answers is never caught changing them.
 
     Raises:
         RewardError: the model declares no usable bound.
         SetupError: a tool that it needs is missing.
     """
-    answers = ask_everything(model, samples, encode, probes=probes, seed=seed, begin=begin)
+    answers = ask_everything(model, samples, encode, probes=probes, seed=seed, begin=begin, reopen=reopen)
     found = [
         _criterion(name, spec, spec.measure(answers), limits.get(name, spec.limits)) for name, spec in CRITERIA.items()
     ]

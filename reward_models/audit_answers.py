@@ -231,9 +231,11 @@ def ask_everything(
     probes: int,
     seed: int,
     begin: Callable[[int], Callable[[int], None]],
+    reopen: Callable[[], TokenRewardModel] | None,
 ) -> Answers:
     """Ask a model about samples three times (as they are, again, in another order), and about probes of `probes` of
-    them. `begin` gets the number of texts to ask about, and gives what is told of each batch.
+    them. `begin` gets the number of texts to ask about, and gives what is told of each batch. What `reopen` gives is
+    asked in another order, last of all: a model that remembers its answers would only repeat them.
 
     Where nothing can be scored the first time, nothing else is asked. Raises RewardError, SetupError.
     """
@@ -263,9 +265,6 @@ def ask_everything(
     pairs: dict[str, list[Pair]] = {key: [] for key in changes}
     if any(one.scored for one in first):
         again = asker.about(rollouts)
-        order = rng.sample(range(len(rollouts)), len(rollouts))
-        moved = dict(zip(order, asker.about([rollouts[i] for i in order]), strict=True))
-        shuffled = [moved[i] for i in range(len(rollouts))]
         plain = asker.about([asker.encoded(s.rollout, s.rollout.completion) for s in probed])
         before = dict(zip(map(id, probed), plain, strict=True))
         for key, changed in changes.items():
@@ -274,6 +273,10 @@ def ask_everything(
                 Pair(s.name, kind, change, before[id(s)], heard)
                 for (s, kind, change), heard in zip(changed, after, strict=True)
             ]
+        order = rng.sample(range(len(rollouts)), len(rollouts))
+        anew = asker if reopen is None else _Asker(reopen(), encode, done)
+        moved = dict(zip(order, anew.about([rollouts[i] for i in order]), strict=True))
+        shuffled = [moved[i] for i in range(len(rollouts))]
     name, spread = model_name(model), str(getattr(model, "spread", "every"))
     return Answers(name, asker.bound, spread, seed, samples, first, again, shuffled, pairs, tried, seconds, best_known)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import inspect
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.reward_sources import SourceSpec, mixed, open_models, short_name
 from reward_models.audit import CRITERIA, Audit, Limits, audit
 from reward_models.base import TokenRewardModel
+from reward_models.loading import find
 from reward_models.mixing import close
 
 _EPILOG = """\
@@ -48,19 +51,27 @@ def main(argv: list[str]) -> int:
     limits = _limits(args.threshold)
     _check_page(args.html)
     found = read_samples(args.input, args.tokenizer, limit=args.limit, seed=args.seed)
-    models = open_models(specs)
     with ExitStack() as stack:
-        for model in models:
-            stack.callback(close, model)
-        named = _named(specs, models, mix=args.mix)
+        subjects = _subjects(specs, mix=args.mix)
+        for subject in subjects:
+            stack.callback(subject.close)
         tell = sys.stderr if args.json else sys.stdout
-        print(f"auditing {', '.join(named)} on {found.about}; tokens of {args.tokenizer}", file=tell, flush=True)
+        names = ", ".join(subject.name for subject in subjects)
+        print(f"auditing {names} on {found.about}; tokens of {args.tokenizer}", file=tell, flush=True)
         audits = {}
-        for name, model in named.items():
-            with _progress(name) as begin:
-                audits[name] = audit(
-                    model, found.samples, found.encode, probes=args.probes, seed=args.seed, limits=limits, begin=begin
+        for subject in subjects:
+            with _progress(subject.name) as begin:
+                audits[subject.name] = audit(
+                    subject.model(),
+                    found.samples,
+                    found.encode,
+                    probes=args.probes,
+                    seed=args.seed,
+                    limits=limits,
+                    begin=begin,
+                    reopen=subject.reopened,
                 )
+            subject.close()
     if args.json:
         print(json.dumps(to_json(args, found.about, audits), indent=2, ensure_ascii=False))
     else:
@@ -140,18 +151,43 @@ def _limits(given: Sequence[str]) -> dict[str, Limits]:
     return found
 
 
-def _named(
-    specs: Sequence[SourceSpec], models: Sequence[TokenRewardModel], *, mix: bool
-) -> dict[str, TokenRewardModel]:
-    """The models to audit by name; each weighed as its source says."""
+@dataclass
+class _Subject:
+    """What is audited: a source, or several as one."""
+
+    name: str
+    specs: Sequence[SourceSpec]
+    models: list[TokenRewardModel]
+
+    def model(self) -> TokenRewardModel:
+        return mixed(self.specs, self.models)
+
+    def reopened(self) -> TokenRewardModel:
+        """The model made anew, where it is made and no object that is there already; the first one is closed."""
+        for at, spec in enumerate(self.specs):
+            target = find(spec.model)
+            if inspect.isclass(target) or not hasattr(target, "score"):
+                close(self.models[at])
+                (self.models[at],) = open_models([spec])
+        return self.model()
+
+    def close(self) -> None:
+        for model in self.models:
+            close(model)
+        self.models = []
+
+
+def _subjects(specs: Sequence[SourceSpec], *, mix: bool) -> list[_Subject]:
+    models = open_models(specs)
     names = [short_name(spec.model) for spec in specs]
     if mix:
-        return {" + ".join(names): mixed(specs, models)}
-    named: dict[str, TokenRewardModel] = {}
+        return [_Subject(" + ".join(names), specs, models)]
+    counts: Counter[str] = Counter()
+    subjects = []
     for name, spec, model in zip(names, specs, models, strict=True):
-        number = sum(1 for other in named if other.partition(" #")[0] == name)
-        named[f"{name} #{number + 1}" if number else name] = mixed([spec], [model])
-    return named
+        counts[name] += 1
+        subjects.append(_Subject(name if counts[name] == 1 else f"{name} #{counts[name]}", [spec], [model]))
+    return subjects
 
 
 def to_json(args: argparse.Namespace, about: str, audits: Mapping[str, Audit]) -> dict[str, Any]:

@@ -35,6 +35,24 @@ class Longer:
             raise ValueError("it says fail")
         return RewardSignal(len(rollout.completion) / 500 + self.noise * random.random())
 
+class Remembers(Longer):
+    """Noise, but never twice another one for the same text."""
+    def __init__(self):
+        self.known = {}
+    def one(self, rollout):
+        return self.known.setdefault(rollout.completion, RewardSignal(random.random()))
+
+class Open(Longer):
+    closed = False
+    def close(self):
+        self.closed = True
+    def one(self, rollout):
+        if self.closed:
+            raise ValueError("closed")
+        return super().one(rollout)
+
+made = Open()
+
 class Hangs(Longer):
     def one(self, rollout):
         while "hang" in rollout.completion:
@@ -139,6 +157,21 @@ def test_what_raises_is_counted_and_what_hangs_is_ended(here: Path, capsys: pyte
     (here / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[4:8]))
     assert main(["audit", *flags]) == 1
     assert "4 of them: Hangs took over 3 s, and was ended" in capsys.readouterr().out
+
+
+def test_answers_that_are_only_remembered_are_found_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--reward", "mine.py:Remembers", "--probes", "6", "--input", "rows.jsonl", "--json"]) == 1
+    (one,) = json.loads(capsys.readouterr().out)["rewards"].values()
+    verdicts = {c["name"]: c["verdict"] for c in one["criteria"]}
+    assert verdicts["repeat"] == "good"
+    assert verdicts["order"] == "bad"
+
+
+def test_a_model_is_asked_no_more_once_it_is_closed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("mine:made", "mine.py:Open"):
+        main(["audit", "--reward", name, "--probes", "6", "--input", "rows.jsonl", "--json"])
+        (one,) = json.loads(capsys.readouterr().out)["rewards"].values()
+        assert {c["name"]: c["verdict"] for c in one["criteria"]}["order"] == "good"
 
 
 def test_a_runs_rollouts_have_their_tokens_groups_steps_and_outcomes(here: Path) -> None:
