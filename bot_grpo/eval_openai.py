@@ -27,7 +27,8 @@ class OpenAIBackend:
     """A model behind an address; `concurrency` requests at a time, each handed over as it is answered.
 
     A request that fails is tried again where that makes sense (429 and 5xx, no answer, an answer that cannot be read),
-    after what the server asks to wait. A thought that the server sends apart is put before the answer, in <think>.
+    after what the server asks to wait. `request` has more fields of its body; a None takes one away. A thought that the
+    server sends apart is put before the answer, in <think>.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class OpenAIBackend:
         timeout_s: float = 1800.0,
         retries: int = 5,
         backoff_s: float = 0.5,
+        request: Mapping[str, Any] | None = None,
     ) -> None:
         if not (base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
             raise UserError("--backend openai: set OPENAI_API_KEY, or --base-url for a server of your own")
@@ -56,7 +58,7 @@ class OpenAIBackend:
                 backoff_s=backoff_s,
                 temperature=sampling.temperature,
                 answer_tokens=sampling.max_tokens or LONGEST,
-                request=fields,
+                request=fields | dict(request or {}),
             )
             self._settings.key()
         except ValueError as error:

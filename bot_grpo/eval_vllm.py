@@ -59,7 +59,7 @@ class VLLMBackend:
 
     def sample(self, requests: Sequence[Request], known: Collection[tuple[str, int]], on_done: Done) -> list[str]:
         """See `backends.Backend`. All requests are given to the engine at once; it forms its own batches."""
-        from vllm import SamplingParams, TokensPrompt
+        from vllm import SamplingParams
 
         prompts = {r.problem: self._prompter(r.messages) for r in {r.problem: r for r in requests}.values()}
         limit = room(prompts, self._context, self._sampling)
@@ -72,13 +72,19 @@ class VLLMBackend:
                 max_tokens=limit,
                 seed=request.seed,
             )
-            prompt = TokensPrompt(prompt_token_ids=prompts[request.problem])
-            engine.add_request(name, prompt, params, lora_request=self._lora)
+            engine.add_request(name, self._rendered(prompts[request.problem]), params, lora_request=self._lora)
         while engine.has_unfinished_requests():
             ended = [output for output in engine.step() if output.finished]
             if ended:
                 on_done([(_request(waiting, output.request_id), _completion(output.outputs[0])) for output in ended])
         return []
+
+    def _rendered(self, ids: list[int]) -> Any:
+        """Newer engines want what their renderer makes of a prompt; older ones take it as it is."""
+        from vllm import TokensPrompt
+
+        prompt, renderer = TokensPrompt(prompt_token_ids=ids), getattr(self._llm, "renderer", None)
+        return prompt if renderer is None else renderer.render_cmpl([prompt])[0]
 
     def close(self) -> None:
         """End the engine's processes."""

@@ -108,6 +108,7 @@ def _parser() -> Parser:
     add("--chat-template", default="{}", metavar="JSON", help='its arguments: {"enable_thinking": false}')
     add("--base-url", metavar="U", help="openai: the server's address (default: $OPENAI_BASE_URL, else OpenAI's)")
     add("--concurrency", type=int, default=16, metavar="N", help="openai: requests at a time (default 16)")
+    add("--request", default="{}", metavar="JSON", help="openai: more fields of a request's body; null takes one away")
     add("--timeout", type=float, default=1800.0, metavar="S", help="openai: seconds for an answer (default 1800)")
     add("--retries", type=int, default=5, metavar="N", help="openai: further tries after a failure (default 5)")
     add("--workers", default="1", metavar="N", help="react: browsers side by side (default 1), or ray")
@@ -136,6 +137,7 @@ def _settled(args: argparse.Namespace) -> argparse.Namespace:
     args.k = ks(args.k, args.n)
     args.columns = columns(args.columns)
     args.chat_template = json_mapping(args.chat_template, "--chat-template")
+    args.request = json_mapping(args.request, "--request")
     args.engine_args = json_mapping(args.engine_args, "--engine-args")
     if args.base_url is not None and not args.base_url.startswith(("http://", "https://")):
         raise UserError(f"--base-url begins with http:// or https://, unlike {args.base_url!r}")
@@ -159,6 +161,7 @@ def _as_trained(args: argparse.Namespace) -> None:
         args.system_prompt = config.get("system_prompt")
     args.system_prompt = args.system_prompt or None
     args.answer_form = args.answer_form or config.get("answer_form") or "boxed"
+    args.chat_template = args.chat_template or dict(config.get("chat_template_kwargs") or {})
 
 
 def _run_config(model: str, task: str) -> tuple[Path, dict[str, Any]] | None:
@@ -251,6 +254,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "answer_form": args.answer_form if args.task == "aime" else None,
         "system_prompt": args.system_prompt,
         "chat_template": args.chat_template,
+        "request": args.request,
         "dtype": args.dtype if args.backend != "openai" else None,
     }
 
@@ -276,6 +280,7 @@ def _backend(args: argparse.Namespace) -> Any:
         concurrency=args.concurrency,
         timeout_s=args.timeout,
         retries=args.retries,
+        request=args.request,
     )
 
 

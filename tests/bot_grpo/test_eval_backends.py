@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 import time
@@ -223,6 +224,14 @@ def test_each_sample_is_a_request_with_its_own_seed(server: JudgeServer) -> None
     assert all((one.tokens, one.finish) == (10, "stop") for one in found.values())
 
 
+def test_fields_of_the_body_can_be_added_and_taken_away(server: JudgeServer) -> None:
+    ask(server, requests(problems(1), 1, 0), request={"max_tokens": None, "max_completion_tokens": 9, "top_p": None})
+    (body,) = server.bodies
+    assert "max_tokens" not in body
+    assert "top_p" not in body
+    assert body["max_completion_tokens"] == 9
+
+
 def test_known_samples_are_not_asked_for(server: JudgeServer) -> None:
     asked = requests(problems(2), 2, 0)
     backend = OpenAIBackend("m", Sampling(), base_url=server.url)
@@ -367,7 +376,9 @@ def test_vllm_samples_with_the_embedded_model_and_goes_on(tmp_path: Path) -> Non
     def run(n: int) -> list[dict[str, Any]]:
         command = [str(python), "-m", "bot_grpo", "eval", "aime", "--backend", "vllm", "--model", "smollm2-135m"]
         command += ["--data", str(data), "--n", str(n), "--max-tokens", "48", "--output", str(tmp_path / "out")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=1400, cwd=tmp_path)
+        command += ["--engine-args", '{"enforce_eager": true, "max_model_len": 1024}']
+        little = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1"}  # GB
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1400, cwd=tmp_path, env=little)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
         assert "Pass@1" in done.stdout
         return [json.loads(line) for line in (tmp_path / "out" / "samples.jsonl").read_text().splitlines()]
