@@ -300,7 +300,8 @@ def test_a_bomb_costs_its_own_time_and_nothing_else(bombs: dict[str, str]) -> No
     with Sandbox(timeout_s=2) as sandbox:
         outcomes = sandbox.run(items)
     for name, ended, after in zip(bombs, outcomes[::2], outcomes[1::2], strict=True):
-        assert ended.status in (Status.TIMEOUT, Status.CRASHED), (name, messages(ended))
+        given_up = ended.status in (Status.TIMEOUT, Status.CRASHED)
+        assert given_up or (name, ended.status) == ("rejections", Status.OK), (name, messages(ended))
         assert after.status is Status.OK, (name, messages(after))
         assert ended.render_ms is not None
         assert ended.render_ms < 60_000
