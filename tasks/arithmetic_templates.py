@@ -51,8 +51,8 @@ class Template:
 
 
 _TWO_DIGITS = (10, 99)
-_SMALL = (2, 12)
-_MIDDLE = (2, 60)
+_SMALL = (2, 9)
+_MIDDLE = (2, 30)
 
 _LEVEL_1 = (
     Template(
@@ -113,7 +113,7 @@ _LEVEL_2 = (
         "two taken away",
         2,
         "train",
-        {"a": (30, 150), "b": _MIDDLE, "c": _MIDDLE},
+        {"a": (20, 90), "b": _MIDDLE, "c": _MIDDLE},
         ("s = a - b", "t = s - c"),
         ("What is {a} - {b} - {c}?", "Start with {a}. Take away {b}, then take away {c}."),
     ),
@@ -137,7 +137,7 @@ _LEVEL_2 = (
         "quotient and more",
         2,
         "train",
-        {"a": (4, 144), "b": _SMALL, "c": _MIDDLE},
+        {"a": (4, 81), "b": _SMALL, "c": _MIDDLE},
         ("s = a / b", "t = s + c"),
         ("What is {a} / {b} + {c}?", "Divide {a} by {b}, then add {c}."),
     ),
