@@ -41,7 +41,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
 ARITHMETIC = "arithmetic:"
 """Begins the name of problems that are made here: `arithmetic:1` to `arithmetic:4`, by level."""
 
-_GENERAL = re.compile(r"dapo-math|polaris|deepscaler|eurus|openr1-math|big-math|numina", re.IGNORECASE)
+_TRAINING = re.compile(r"aime.1983|dapo-math|polaris|deepscaler|eurus|openr1-math|big-math|numina", re.IGNORECASE)
 _PROBLEM = ("problem", "question", "prompt", "input", "origin_prompt", "source_prompt", "messages")
 _ANSWER = (
     "answer",
@@ -112,8 +112,8 @@ def read(
         split: None for all rows. "train" or "test" of a set that does not part them itself is parted here: a fifth of
             its problems, by the hash of their text, is "test".
         columns: what problem, answer, id and split are called, e.g. `{"answer": "reward_model.ground_truth"}`.
-        drop: leave out rows whose answer is no integer from 0 to 999, instead of refusing the set; None: only of sets
-            that hold other mathematics as well (DAPO, Polaris, ...).
+        drop: leave out rows whose answer is no integer from 0 to 999, instead of refusing the set; None: only of the
+            hub's large sets for training (DAPO, Polaris, AIME 1983-2024, ...), most of which hold other mathematics.
 
     Raises:
         TaskError: one line: no such source, no column of problems or answers (which there are), an answer that is no
@@ -127,7 +127,7 @@ def read(
     repeated: Counter[str] = Counter()
     dropped: dict[str, str] = {}
     for part in parts:
-        dropping = _is_general(part) if drop is None else drop
+        dropping = _for_training(part) if drop is None else drop
         for row, wrong in _rows(part, split, columns, prefix=len(parts) > 1):
             key = fingerprint(row.problem)
             earlier = rows.setdefault(key, row)
@@ -149,9 +149,9 @@ def read(
     return Loaded(kept, {row.id: repeated[row.id] for row in kept if repeated[row.id]}, list(dropped.values()))
 
 
-def _is_general(part: str) -> bool:
-    """Whether a set of the hub is known to hold other mathematics than AIME's."""
-    return bool(_GENERAL.search(part)) and not Path(part).exists()
+def _for_training(part: str) -> bool:
+    """Whether this is one of the hub's large sets, where a row that can't be used is no reason to stop."""
+    return bool(_TRAINING.search(part)) and not Path(part).exists()
 
 
 def _two_answers(row: AIMERow, earlier: AIMERow) -> str:

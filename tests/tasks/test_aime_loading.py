@@ -199,6 +199,15 @@ def test_other_mathematics_is_left_out_of_sets_that_are_known_to_hold_it(hub: di
         read("dapo", drop=False)
 
 
+def test_a_file_of_that_name_is_not_known_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    jsonl(tmp_path / "polaris.jsonl", [{"problem": ONE, "answer": 25}, {"problem": TWO, "answer": "1/3"}])
+    with pytest.raises(TaskError, match="row 2: its answer is '1/3'"):
+        load("polaris.jsonl")
+    found = read("polaris.jsonl", drop=True)
+    assert (len(found.rows), len(found.dropped)) == (1, 1)
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_what_a_short_name_stands_for_is_asked_of_the_hub(hub: dict[Any, Any], name: str) -> None:
     for i, part in enumerate(SETS[name]):
