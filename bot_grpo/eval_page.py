@@ -51,6 +51,7 @@ def write_eval_page(target: Path, found: Results, graded: Sequence[Graded], *, t
         parts=[
             (p["words"].capitalize(), percent(p["value"]), spread(p["by_problem"])) for p in found["parts"].values()
         ],
+        ended=_ended(found),
         compare=_compare(found),
         system=found["settings"].get("system_prompt"),
         notes=notes,
@@ -86,6 +87,13 @@ def _tiles(found: Results) -> list[tuple[str, str, str]]:
     remark = f"{found['seconds']:,.0f} s" + (f", {speed:,.0f} tokens a second" if speed else "")
     tiles.append(("Samples", f"{found['samples']:,}", f"of {found['problems']} problems; {remark}"))
     return tiles
+
+
+def _ended(found: Results) -> str:
+    """How samples ended, or why they are wrong, in words; long reasons (a line of a component) are left out."""
+    counts = found["statuses"] or {reason: n for reason, n in found["reasons"].items() if len(reason) < 60}
+    words = ", ".join(f"{reason.replace('_', ' ')} × {n:,}" for reason, n in counts.items())
+    return words and f"{'Components ended' if found['statuses'] else 'Wrong answers'}: {words}"
 
 
 def _compare(found: Results) -> dict[str, Any] | None:

@@ -128,6 +128,7 @@ def test_figures_and_the_curve_are_those_of_the_results(open_page: Open) -> None
     assert page.locator("#curve svg").get_attribute("aria-label", timeout=60_000).startswith("Pass@k: ")  # type: ignore[union-attr]
     rows = page.locator("section").first.locator("tbody tr").all_inner_texts()
     assert rows[0].split()[:2] == ["1", f"{100 * made['pass_at_k'][0]['value']:.1f}"]
+    expect(page.locator("main")).to_contain_text("Wrong answers: another integer × ")
     expect(page.locator("footer")).to_contain_text("1 of 30 problems without a graded sample is left out")
 
 
