@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,14 +15,23 @@ IGNORED = -100
 
 
 class Demonstrations(Dataset[dict[str, Tensor]]):
-    """Prompt and reference answer as ids; only the answer, and the EOS that ends it, is learned."""
+    """Prompt and reference answer as ids; only the answer, and the EOS that ends it, is learned.
+
+    `template` are further arguments of the chat template.
+    """
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, prompts: Sequence[list[dict[str, str]]], answers: Sequence[str]
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        prompts: Sequence[list[dict[str, str]]],
+        answers: Sequence[str],
+        template: Mapping[str, Any] | None = None,
     ) -> None:
         self._rows = []
         for prompt, answer in zip(prompts, answers, strict=True):
-            chat: Any = tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=True)
+            chat: Any = tokenizer.apply_chat_template(
+                prompt, add_generation_prompt=True, return_dict=True, **(template or {})
+            )
             before = chat["input_ids"]
             after = [*tokenizer(answer, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
             ids, labels = torch.tensor([*before, *after]), torch.tensor([IGNORED] * len(before) + after)

@@ -94,6 +94,10 @@ class BoTGRPOConfig(GRPOConfig):
         default="steps", metadata={"help": "AIME: how to answer: steps (tags), boxed, or plain (the problem alone)."}
     )
     system_prompt: str | None = field(default=None, metadata={"help": "System message before each prompt."})
+    stop_tokens: list[str] | None = field(
+        default=None,
+        metadata={"help": "Tokens that end a completion besides the model's own, by their text: <|end|>."},
+    )
     reward_settings: dict | str | None = field(
         default=None, metadata={"help": "Coefficients of the reward model as a mapping (on the command line: JSON)."}
     )

@@ -6,6 +6,7 @@ import difflib
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -108,6 +109,31 @@ def _not_there(name: str, error: Exception) -> UserError:
     return UserError(
         f"model {name!r} cannot be loaded ({first[:160]}); use {EMBEDDED!r}, a folder, or a hub id that can be reached"
     )
+
+
+def token_ids(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[int]:
+    """The ids of tokens by their text. Raises UserError: one is no single token."""
+    ids = []
+    for text in texts:
+        found = tokenizer.convert_tokens_to_ids(text)
+        if not isinstance(found, int) or tokenizer.convert_ids_to_tokens(found) != text:
+            raise UserError(f"stop_tokens: {text!r} is no token of this model's tokenizer")
+        ids.append(found)
+    return ids
+
+
+def stop_at(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stop_tokens: Sequence[str]) -> list[int]:
+    """Have these tokens end a completion besides those that end one already, and return the ids of all of them.
+
+    They are kept in the model's generation config, and saved with it. Raises UserError: a text is no single token.
+    """
+    ids = token_ids(tokenizer, stop_tokens)
+    config = model.generation_config
+    assert config is not None
+    known = config.eos_token_id
+    known = known if isinstance(known, list) else [known]
+    config.eos_token_id = list(dict.fromkeys(i for i in [tokenizer.eos_token_id, *known, *ids] if i is not None))
+    return config.eos_token_id
 
 
 def context_length(name: str) -> int | None:

@@ -33,7 +33,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     Raises:
         UserError, tasks.errors.TaskError, sandbox.errors.SetupError: one line on what is wrong; nothing is lost.
     """
-    console = console or Console(highlight=False)
+    main = args.process_index == 0  # of several processes the one that writes and speaks
+    console = console or Console(highlight=False, quiet=not main)
     if args.use_cpu:
         keep_freed_memory()
     run = RunDir(str(args.output_dir))
@@ -43,11 +44,14 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     _check_batch(args, len(train_rows))
     checkpoint = find_checkpoint(args, run)
     tokenizer = models.load_tokenizer(args.model)
+    models.token_ids(tokenizer, args.stop_tokens or [])
     _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
-    run.create(resume=args.resume is not None)
-    run.write_config({**args.changed(), "output_dir": str(run.path), "started": time.strftime("%Y-%m-%d %H:%M:%S")})
-    if checkpoint is not None:
-        run.cut_back(int(checkpoint.name.rsplit("-", 1)[-1]))
+    if main:
+        run.create(resume=args.resume is not None)
+        run.write_config({**args.changed(), "output_dir": str(run.path), "started": time.strftime("%Y-%m-%d %H:%M:%S")})
+        if checkpoint is not None:
+            run.cut_back(int(checkpoint.name.rsplit("-", 1)[-1]))
+    _wait_for_all(args)
     args.output_dir = str(run.checkpoints)
     _announce(args, run, console, len(train_rows), len(eval_rows))
 
@@ -57,6 +61,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     with reward.opened(run, args.sandbox_workers, args.sandbox_timeout) as reward_model, stop.listening():
         torch.manual_seed(args.seed)
         model = make_policy(args)
+        set_stops(args, model, tokenizer)
         if args.cold_start_steps and checkpoint is None:
             _cold_start(args, model, tokenizer, train_rows, run, console)
         if args.w_g <= args.w_s * reward_model.bound:
@@ -86,9 +91,12 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         why = (
             f"over {args.max_unscored:.0%} of the rollouts had no score in {lost.STEPS} steps in a row: {log.unscored}"
         )
-        run.log({"step": trainer.state.global_step, "alarms": [why]})
+        if main:
+            run.log({"step": trainer.state.global_step, "alarms": [why]})
         console.print(why, soft_wrap=True, markup=False)
-    _finish(run, trainer, log, stop, started, console)
+    if main:
+        _finish(run, trainer, log, stop, started, console)
+    _wait_for_all(args)
     return run
 
 
@@ -118,6 +126,16 @@ def make_policy(args: BoTGRPOConfig) -> Any:
     )
 
 
+def set_stops(args: BoTGRPOConfig, model: Any, tokenizer: Any) -> None:
+    """Have `stop_tokens` end completions: in the model's generation config, which TRL and the sampler here read, and
+    for vLLM, which reads the one on disk, in `generation_kwargs`. Raises UserError."""
+    if not args.stop_tokens:
+        return
+    ids = models.stop_at(model, tokenizer, args.stop_tokens)
+    if args.use_vllm:
+        args.generation_kwargs = {**_mapping(args.generation_kwargs), "stop_token_ids": ids}
+
+
 def _dataset(args: BoTGRPOConfig, rows: Sequence[TaskRow]) -> Dataset:
     return Dataset.from_dict(
         {"prompt": [messages(args, r.prompt) for r in rows], "row": [json.dumps(r.row) for r in rows]}
@@ -130,7 +148,8 @@ def _cold_start(
     taught = [r for r in rows if r.reference]
     if not taught:
         raise UserError("cold_start_steps needs rows with a `reference` answer, and these prompts have none")
-    data = Demonstrations(tokenizer, [messages(args, r.prompt) for r in taught], [r.reference or "" for r in taught])
+    prompts, answers = [messages(args, r.prompt) for r in taught], [r.reference or "" for r in taught]
+    data = Demonstrations(tokenizer, prompts, answers, _mapping(args.chat_template_kwargs))
     loss = cold_start(
         model,
         data,
@@ -143,13 +162,24 @@ def _cold_start(
         use_cpu=args.use_cpu or not torch.cuda.is_available(),
         bf16=bool(args.bf16),
     )
-    run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
+    if args.process_index == 0:
+        run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
     steps = counted(args.cold_start_steps, "supervised step")
     console.print(f"cold start: {steps} on reference answers, loss {loss:.3f}")
 
 
 def _reward_settings(args: BoTGRPOConfig) -> dict[str, Any]:
-    return args.reward_settings if isinstance(args.reward_settings, dict) else {}
+    return _mapping(args.reward_settings)
+
+
+def _mapping(value: dict | str | None) -> dict[str, Any]:
+    """A setting that is a mapping by the time it has been parsed."""
+    return value if isinstance(value, dict) else {}
+
+
+def _wait_for_all(args: BoTGRPOConfig) -> None:
+    if args.world_size > 1 and args.distributed_state is not None:
+        args.distributed_state.wait_for_everyone()
 
 
 def _check_batch(args: BoTGRPOConfig, rows: int) -> None:
@@ -169,8 +199,10 @@ def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[TaskRow])
     limit = models.context_length(args.model)
     if limit is None:
         return
+    template = _mapping(args.chat_template_kwargs)
     for row in rows:
-        ids = tokenizer.apply_chat_template(messages(args, row.prompt), add_generation_prompt=True, return_dict=True)
+        chat = messages(args, row.prompt)
+        ids = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True, **template)
         if len(ids["input_ids"]) + (args.max_completion_length or 0) > limit:
             raise UserError(
                 f"prompt {row.id!r} has {len(ids['input_ids'])} tokens, and with max_completion_length "

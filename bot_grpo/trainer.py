@@ -91,6 +91,8 @@ class BoTGRPOTrainer(GRPOTrainer):
         args.beta = float("ref_logps" in self.algorithm.needs)  # to TRL, the sign that there must be a reference
         super().__init__(model=model, reward_funcs=[self.collector], args=args, **kwargs)
         args.beta = before
+        if self.accelerator.ddp_handler is not None:
+            self.accelerator.ddp_handler.gradient_as_bucket_view = True  # or gradients take their memory twice
         self.collector.eos_token_ids = set(self.eos_token_ids)
         alone_on_cpu = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
         self._compact_head = alone_on_cpu and not args.cast_lm_head_to_fp32
