@@ -11,19 +11,19 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
 from safetensors import SafetensorError
 
 from bot_grpo.errors import UserError
+from bot_grpo.recipe_files import Recipe, parts, read_recipe, whole
 
-RECIPES = Path(__file__).resolve().parent.parent / "recipes"
 EXAMPLE = """examples:
   bot-grpo train --config react-smollm2-cpu
   bot-grpo train --config react-smollm2-cpu --algorithm grpo --seed 1 --output_dir runs/grpo-1
   bot-grpo train --config runs/grpo-1/config.yaml --output_dir runs/grpo-1 --resume auto
+  bot-grpo train --config react-qwen2.5-3b-24gb --dry-run             # settings, and whether it fits the GPU
+  bot-grpo train --config aime-smollm3-3b-80gb --dry-run --gpu 48GB
 """
 _FULL_BYTES = 16 * 2**20
-_RECORDED = {"versions", "commit", "started"}  # config.yaml of a run holds them; they are no settings
 
 
 def main(argv: list[str]) -> int:
@@ -32,6 +32,11 @@ def main(argv: list[str]) -> int:
         _help()
         return 0
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    argv, dry, gpu = _split_dry_run(argv)
+    if dry:
+        from bot_grpo.cli.dry_run import dry_run
+
+        return dry_run(parse(argv), _split_config(argv)[1].hardware, gpu)
     args = parse(argv)
     _quiet()
     from bot_grpo.train import train
@@ -49,7 +54,8 @@ def main(argv: list[str]) -> int:
 
 def parse(argv: list[str]) -> Any:
     """Settings from `--config FILE_OR_RECIPE` and flags; a flag wins. Unknown keys and flags are a UserError."""
-    argv, config = _split_config(argv)  # first: what is wrong there is said before seconds of imports
+    argv, recipe = _split_config(argv)  # first: what is wrong there is said before seconds of imports
+    config = recipe.settings
 
     from transformers import logging
     from trl import TrlParser
@@ -106,7 +112,23 @@ def _in_our_words(error: ValueError, argv: list[str]) -> str:
     return text
 
 
-def _split_config(argv: list[str]) -> tuple[list[str], dict[str, Any]]:
+def _split_dry_run(argv: list[str]) -> tuple[list[str], bool, str | None]:
+    """The other words, whether it is a dry run, and the GPU that it is for."""
+    rest, dry, gpu = [], False, None
+    words = iter(argv)
+    for word in words:
+        if word in {"--dry-run", "--dry_run"}:
+            dry = True
+        elif word == "--gpu" or word.startswith("--gpu="):
+            gpu = word.partition("=")[2] or next(words, "")
+        else:
+            rest.append(word)
+    if gpu is not None and not dry:
+        raise UserError("--gpu names the GPU that --dry-run asks about; give it with --dry-run")
+    return rest, dry, gpu
+
+
+def _split_config(argv: list[str]) -> tuple[list[str], Recipe]:
     rest, name = [], None
     words = iter(argv)
     for word in words:
@@ -118,22 +140,7 @@ def _split_config(argv: list[str]) -> tuple[list[str], dict[str, Any]]:
             name = word.split("=", 1)[1]
         else:
             rest.append(word)
-    return rest, {} if name is None else read_config(name)
-
-
-def read_config(name: str) -> dict[str, Any]:
-    """A YAML file, or the recipe of that name in bot_grpo/recipes."""
-    path = Path(name) if Path(name).is_file() else RECIPES / f"{name}.yaml"
-    if not path.is_file():
-        names = sorted(p.stem for p in RECIPES.glob("*.yaml"))
-        raise UserError(f"no config {name!r}: neither a file nor a recipe (recipes: {', '.join(names)})")
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not YAML: {_one_line(error)}") from error
-    if not isinstance(config, dict):
-        raise UserError(f"{path} is not a mapping of settings")
-    return {k: v for k, v in config.items() if k not in _RECORDED}
+    return rest, Recipe() if name is None else read_recipe(name)
 
 
 def _one_line(error: Exception) -> str:
@@ -165,7 +172,14 @@ def _help() -> None:
     from bot_grpo.config import BoTGRPOConfig
 
     print(f"usage: bot-grpo train [--config RECIPE_OR_FILE] [--SETTING VALUE ...]\n\n{EXAMPLE}")
-    print(f"recipes: {', '.join(sorted(p.stem for p in RECIPES.glob('*.yaml')))}\n\nsettings of this project:")
+    tasks, names, hardware = (", ".join(part) for part in parts())
+    print(
+        f"recipes: {', '.join(whole())}\n"
+        f"  and TASK-MODEL-HARDWARE of: {tasks}; {names}; {hardware}\n\n"
+        "only look:\n"
+        f"  --{'dry-run':<26} print the settings and an estimate of the memory, without a model; nothing is written\n"
+        f"  --{'gpu':<26} the GPU that --dry-run compares with: 24GB, 80GB, ...\n\nsettings of this project:"
+    )
     base = {f.name for f in dataclasses.fields(GRPOConfig)}
     for f in dataclasses.fields(BoTGRPOConfig):
         if f.name not in base:

@@ -22,7 +22,8 @@ from tiny import save_tiny_model
 from bot_grpo.alarms import SIGNS
 from bot_grpo.algorithms import ALGORITHMS
 from bot_grpo.cli import main
-from bot_grpo.cli.train import RECIPES, parse, read_config
+from bot_grpo.cli.train import parse
+from bot_grpo.recipe_files import read_recipe, whole
 from bot_grpo.rundir import RunDir
 from bot_grpo.train import load_rows
 
@@ -145,6 +146,9 @@ BAD = [
     (["--task", "chess"], "no task 'chess'"),
     (["--tier", "huge"], "huge"),
     (["--max_steps", "many"], "many"),
+    (["--gpu", "24GB"], "with --dry-run"),
+    (["--dry-run", "--gpu", "big"], "24GB or 80GB"),
+    (["--stop_tokens", "<|nothing|>"], "no token"),
 ]
 
 
@@ -173,10 +177,10 @@ def test_an_unknown_key_in_a_config_names_the_nearest(tmp_path: Path, capsys: py
     assert "did you mean 'algorithm'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("recipe", sorted(p.stem for p in RECIPES.glob("*.yaml")))
-def test_every_recipe_parses(recipe: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", whole())
+def test_every_recipe_of_one_file_parses(recipe: str, tmp_path: Path) -> None:
     args = parse(["--config", recipe, "--output_dir", str(tmp_path)])
-    assert read_config(recipe)["model"] == args.model
+    assert read_recipe(recipe).settings["model"] == args.model
     args.make_algorithm()
 
 
@@ -207,7 +211,7 @@ def test_a_file_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
     )
     train_rows, held_out = load_rows(args)
     assert {r.prompt for r in [*train_rows, *held_out]} <= {row["ask"] for row in asked}
-    assert all(r.requirements for r in train_rows)
+    assert all(r.row["requirements"] for r in train_rows)
     assert len(held_out) == 2
 
 
