@@ -86,7 +86,8 @@ def reword(code: str) -> Edited:
         mark = _MARK.match(old)
         assert mark is not None
         words = old[mark.end() :]
-        new = f"{mark[0].rstrip()} Note: {words[:1].lower()}{words[1:]}"
+        first = words[:1].lower() if words[1:2].islower() else words[:1]  # "TODO" and "API" stay
+        new = f"{mark[0].rstrip()} Note: {first}{words[1:]}"
         data = data[: node.start_byte] + new.encode() + data[node.end_byte :]
     return data.decode(), len(data[: comments[0].start_byte].decode())
 

@@ -73,7 +73,7 @@ def bounded(a: Answers) -> Measured:
     outcomes = [one.outcome for one in everything if one.outcome is not None]
     said = [f"the largest |S| of a token is {worst:.3g}, the declared bound B is {a.bound:.3g}"]
     if outcomes:
-        said.append(f"G goes from {min(outcomes):.3g} to {max(outcomes):.3g}")
+        said.append(_minus(f"G goes from {min(outcomes):.3g} to {max(outcomes):.3g}"))
     if broken:
         said += [f"{broken.total()} of {len(everything)} answers break what is declared", *_counted(broken)]
     return Measured(broken.total() / len(everything), _sentence(said))
@@ -189,7 +189,7 @@ def correlation(which: Literal["between", "within"], *, local: bool) -> Measure:
             return f"{why}; at least {MIN_GROUPS} are needed" if few else "the groups' mean outcomes are all the same"
         what = "the local reward" if local else "the reward"
         where = "of groups" if which == "between" else "of the replies of a group"
-        figure = f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+        figure = _minus(f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})")
         words = f"{what} {where} has a rank correlation of {figure} with the outcome, over {found.n} groups"
         return Measured(found.value, _sentence([words]), found.low, found.high)
 
@@ -214,7 +214,7 @@ def drift(a: Answers) -> Measured | str:
             if few
             else "the outcomes are all the same"
         )
-    figure = f"{found.value:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+    figure = _minus(f"{found.value:+.2f} ({found.low:+.2f} to {found.high:+.2f})")
     words = f"from the first third of the groups to the last, by step, the reward grows {figure} deviations more"
     near, far = sorted((abs(found.low), abs(found.high)))
     low = 0.0 if found.low <= 0 <= found.high else near
@@ -370,7 +370,11 @@ def _said(one: Heard) -> str:
     parts = [] if one.outcome is None else [f"G {one.outcome:.4g}"]
     if one.local_T.any() or not parts:
         parts.append(f"mean S {one.local:.4g}")
-    return ", ".join(parts)
+    return _minus(", ".join(parts))
+
+
+def _minus(figures: str) -> str:
+    return figures.replace("-", "−")
 
 
 def _example(p: Pair, what: str) -> Example:

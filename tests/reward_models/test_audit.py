@@ -60,11 +60,12 @@ def audit_words(code: str) -> list[str]:
 
 
 def test_comments_are_reworded_and_directives_left_alone() -> None:
-    code = 'const a = "// no";\n// Count it\n// eslint-disable-next-line\nconst b = 1; /* Two\nlines */\n'
+    code = 'const a = "// no";\n// Count it\n// eslint-disable-next-line\nconst b = 1; /* Two\nlines */ // TODO\n'
     edited = audit_code.reword(code)
     assert edited is not None
     assert edited[0] == (
-        'const a = "// no";\n// Note: count it\n// eslint-disable-next-line\nconst b = 1; /* Note: two\nlines */\n'
+        'const a = "// no";\n// Note: count it\n// eslint-disable-next-line\nconst b = 1; /* Note: two\nlines */ '
+        "// Note: TODO\n"
     )
     plain = audit_code.reword('import React from "react";\nconst a = 1;\n')
     assert plain is not None
