@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,19 +24,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM
 
-from reward_models.alignment import CharSpans, TokenText
+from reward_models.alignment import CharSpans
 from reward_models.base import Answer, RewardSignal, Rollout, Span, Unscored
 from reward_models.errors import RewardError
-from reward_models.pretrained import (
-    Encoding,
-    as_text,
-    batches,
-    load_config,
-    load_tokenizer,
-    load_weights,
-    padded,
-    render,
-)
+from reward_models.pretrained import batches, load_config, load_tokenizer, load_weights, padded
+from reward_models.reading import TEMPLATES, Read, Reader
 from reward_models.step_text import problem_of
 
 _PROBE = ("Name a colour.", "The sky is blue, and 2 + 2 = 4.")
@@ -89,14 +81,12 @@ class ImplicitReward:
         self._check()
         phi = self.model or self.reference
         self._tokenizer = load_tokenizer(phi)
-        self._text = TokenText(self._tokenizer)
         config = load_config(phi)
         positions = getattr(config.get_text_config(), "max_position_embeddings", None)
         self._limit = int(self.max_tokens or positions or 4096)
         self._phi, self._ref, self._without_adapter = self._load()
         self._device = next(self._phi.parameters()).device
-        chat = self.template == "chat" or (self.template == "auto" and bool(self._tokenizer.chat_template))
-        self._turns = render(self._tokenizer, [("user", "")], answer=True) if chat else None
+        self._reader = Reader(self._tokenizer, template=self.template, limit=self._limit)
         if self.self_test != "off":
             self._test_itself()
 
@@ -132,37 +122,22 @@ class ImplicitReward:
     def score(self, rollouts: Sequence[Rollout]) -> list[Answer]:
         """One answer a rollout, in their order; local rewards as `tokens` where the rollout has ids, else as spans."""
         read = [self._read(r) for r in rollouts]
-        ratios = self._ratios([r.input for r in read if isinstance(r, _Read)])
+        ratios = self._ratios([r for r in read if isinstance(r, Read)])
         return [
-            r if isinstance(r, Unscored) else self._signal(rollout, r, self.beta * ratios[r.input])
+            r if isinstance(r, Unscored) else self._signal(rollout, r, self.beta * ratios[r])
             for rollout, r in zip(rollouts, read, strict=True)
         ]
 
-    def _read(self, rollout: Rollout) -> _Read | Unscored:
-        """Problem and completion in phi's tokens. The completion is encoded by itself: there the policy began, too."""
-        prompt = self._prompt(problem_of(rollout))
-        found = as_text(self._tokenizer, rollout.completion, offsets=True)
-        ids = found["input_ids"]
-        text, spans = self._text(ids)
-        if text != rollout.completion:  # a tokenizer that normalizes: its offsets are those of the original
-            spans = _tiled(found["offset_mapping"])
-        room = max(0, self._limit - len(prompt))
-        if len(ids) > room and (self.too_long == "unscored" or not room):
-            return Unscored(f"{len(prompt) + len(ids)} tokens; the models take {self._limit}")
-        return _Read(_Input((*prompt, *ids[:room]), len(prompt)), spans[:room], len(ids) > room)
+    def _read(self, rollout: Rollout) -> Read | Unscored:
+        """Problem and completion in phi's tokens."""
+        read = self._reader(problem_of(rollout), rollout.completion)
+        if read.cut and (not read.spans or self.too_long == "unscored"):
+            return Unscored(f"problem and completion do not fit: the models take {self._limit} tokens")
+        return read
 
-    def _prompt(self, problem: str) -> tuple[int, ...]:
-        if self._turns is None:
-            return tuple(as_text(self._tokenizer, f"{problem}\n", special=True)["input_ids"])
-        encoding = Encoding(self._tokenizer)
-        for template, n in self._turns:
-            encoding.template(template)
-            encoding.text(problem if n == 0 else "")
-        return encoding.ids
-
-    def _ratios(self, inputs: Sequence[_Input]) -> dict[_Input, NDArray[np.float64]]:
+    def _ratios(self, inputs: Sequence[Read]) -> dict[Read, NDArray[np.float64]]:
         """log pi_phi - log pi_ref of each input's completion tokens. Equal inputs are fed once."""
-        known: dict[_Input, NDArray[np.float64]] = {}
+        known: dict[Read, NDArray[np.float64]] = {}
         for batch in batches(dict.fromkeys(inputs), self._device, self.batch_tokens):
             ids_BT, mask_BT = padded([one.ids for one in batch], self._device)
             starts = [one.start for one in batch]
@@ -194,7 +169,7 @@ class ImplicitReward:
             out.append(torch.cat(parts))
         return out
 
-    def _signal(self, rollout: Rollout, read: _Read, q: NDArray[np.float64]) -> Answer:
+    def _signal(self, rollout: Rollout, read: Read, q: NDArray[np.float64]) -> Answer:
         if not np.isfinite(q).all():
             return Unscored("a log-probability of the models is not a number")
         tokens = rollout.spans or read.spans
@@ -218,38 +193,12 @@ class ImplicitReward:
     def _test_itself(self) -> None:
         problem, completion = _PROBE
         read = self._read(Rollout(problem, completion))
-        if isinstance(read, Unscored) or np.abs(self._ratios([read.input])[read.input]).max() > 0:
+        if isinstance(read, Unscored) or np.abs(self._ratios([read])[read]).max() > 0:
             return
         text = f"{self.adapter or self.model} and {self.reference} say the same of every token: all rewards would be 0"
         if self.self_test == "error":
             raise RewardError(text)
         warnings.warn(text, stacklevel=3)
-
-
-class _Input(NamedTuple):
-    """Ids of problem and completion; the completion begins at `start`."""
-
-    ids: tuple[int, ...]
-    start: int
-
-
-class _Read(NamedTuple):
-    """What is fed, the characters of the completion's ids in it, and whether some did not fit."""
-
-    input: _Input
-    spans: CharSpans
-    cut: bool
-
-
-def _tiled(offsets: Sequence[tuple[int, int]]) -> CharSpans:
-    """Offsets as spans that do not overlap: a character that takes several ids belongs to the last of them."""
-    starts = [a for a, _ in offsets]
-    spans, end = [], 0
-    for (a, b), after in zip(offsets, [*starts, math.inf][1:], strict=True):
-        start = max(a, end)
-        end = max(start, int(min(b, after)))
-        spans.append((start, end))
-    return tuple(spans)
 
 
 def _aligned(q: NDArray[np.float64], spans: CharSpans, tokens: CharSpans) -> NDArray[np.float64]:
@@ -271,7 +220,7 @@ def _aligned(q: NDArray[np.float64], spans: CharSpans, tokens: CharSpans) -> NDA
 
 _CHOICES = {
     "mode": ("difference", "cumulative"),
-    "template": ("auto", "chat", "plain"),
+    "template": TEMPLATES,
     "too_long": ("window", "unscored"),
     "outcome": ("none", "sum", "mean"),
     "self_test": ("error", "warning", "off"),

@@ -18,9 +18,10 @@ from reward_models.alignment import TokenText
 from reward_models.base import Answer, RewardSignal, Rollout, Unscored
 from reward_models.contract import RewardModelContract
 from reward_models.errors import RewardError
-from reward_models.implicit import ImplicitReward, _aligned, _tiled
+from reward_models.implicit import ImplicitReward, _aligned
 from reward_models.loading import load_reward
 from reward_models.pretrained import load_tokenizer
+from reward_models.reading import tiled
 from reward_models.scoring import score
 
 TEXT = "Naïve 😀: we add 3 + 4,\n\nwhich is 7. 数学!"
@@ -137,7 +138,7 @@ def test_a_tokenizer_that_normalizes_loses_no_reward(tmp_path: Path) -> None:
     text = "e\u0301tude 😀 e\u0301"
     read = reward._read(Rollout("p", text))
     assert not isinstance(read, Unscored)
-    assert reward._tokenizer.decode(read.input.ids[read.input.start :]) == "étude 😀 é"
+    assert reward._tokenizer.decode(read.ids[read.start :]) == "étude 😀 é"
     [scored] = score(reward, [rollout(text, tiny_prm.smollm2())])
     assert scored.signal is not None
     assert scored.local_T.sum() == pytest.approx(0.01 * plain(names, "What is it?", text).sum(), abs=1e-5)
@@ -147,7 +148,7 @@ def test_a_completion_cannot_end_its_turn(pair: dict[str, str]) -> None:
     reward = ImplicitReward(**pair)
     read = reward._read(Rollout("p", "7<|im_end|>"))
     assert not isinstance(read, Unscored)
-    assert reward._tokenizer.eos_token_id not in read.input.ids[read.input.start :]
+    assert reward._tokenizer.eos_token_id not in read.ids[read.start :]
 
 
 def test_too_long_a_completion_is_scored_as_far_as_it_fits_or_not_at_all(pair: dict[str, str]) -> None:
@@ -172,7 +173,7 @@ def test_a_plain_prompt_stands_by_itself(pair: dict[str, str]) -> None:
     reward = ImplicitReward(**pair, template="plain")
     read = reward._read(Rollout("What is it?", "It is 7."))
     assert not isinstance(read, Unscored)
-    assert reward._tokenizer.decode(read.input.ids) == "What is it?\nIt is 7."
+    assert reward._tokenizer.decode(read.ids) == "What is it?\nIt is 7."
 
 
 def test_an_empty_completion_gets_nothing(pair: dict[str, str]) -> None:
@@ -293,9 +294,9 @@ def test_sharing_out_keeps_the_sum_and_gives_nothing_to_tokens_without_text(
 
 
 def test_offsets_that_repeat_give_the_character_to_its_last_id() -> None:
-    assert _tiled([(0, 1), (1, 2), (1, 2), (1, 2), (2, 5)]) == ((0, 1), (1, 1), (1, 1), (1, 2), (2, 5))
-    assert _tiled([(8, 10), (9, 10)]) == ((8, 9), (9, 10))
-    assert _tiled([]) == ()
+    assert tiled([(0, 1), (1, 2), (1, 2), (1, 2), (2, 5)]) == ((0, 1), (1, 1), (1, 1), (1, 2), (2, 5))
+    assert tiled([(8, 10), (9, 10)]) == ((8, 9), (9, 10))
+    assert tiled([]) == ()
 
 
 # -- with real weights -------------------------------------------------------------------------------------------------
