@@ -33,6 +33,7 @@ _GLOBALS = frozenset("event name status window document location history open cl
 """Names that a browser gives a meaning where a program doesn't."""
 
 _BRACKETS = frozenset("(){}[]")
+_TRIES = 20  # of places, each of which is parsed
 _FUNCTION = re.compile(r"(?:set|handle|on|use|is|has)[A-Z]")  # names that say more than what a value is
 _TAGS = frozenset({"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element"})
 _PORTS = frozenset({"import_specifier", "import_clause", "namespace_import", "export_specifier"})
@@ -212,8 +213,7 @@ def _blanked(code: str, rng: random.Random, wanted: Callable[[Node], bool]) -> E
     if root.has_error:
         return None
     found = [n for n in _nodes(root) if wanted(n)]
-    rng.shuffle(found)
-    for node in found:
+    for node in rng.sample(found, min(len(found), _TRIES)):
         changed = data[: node.start_byte] + b" " * (node.end_byte - node.start_byte) + data[node.end_byte :]
         if _parser().parse(changed).root_node.has_error:
             return changed.decode(), len(data[: node.start_byte].decode())
