@@ -13,6 +13,7 @@ from typing import Any
 from bot_grpo.cli.check_reward import json_mapping
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
+from sandbox.words import counted
 
 _EPILOG = """\
 Samples are appended to DIR/samples.jsonl as they come: the same command, run again, goes on from there, and a larger
@@ -48,7 +49,10 @@ def main(argv: list[str]) -> int:
     try:
         known = run.wanted(wanted)
         kept = f", {len(known):,} of them on disk" if known else ""
-        print(f"{len(problems)} problems x {args.n} samples = {len(wanted):,}{kept}; in {run.path}", flush=True)
+        if args.asked_as is not None:
+            print(f"asked as in {args.asked_as}, where no option says otherwise")
+        count = counted(len(problems), "problem")
+        print(f"{count} x {args.n} samples = {len(wanted):,}{kept}; in {run.path}", flush=True)
         if len(known) < len(wanted):
             task.check()
             reasons = _sample(args, run, task, problems, wanted, known)
@@ -154,9 +158,10 @@ def _as_trained(args: argparse.Namespace) -> None:
     from bot_grpo.eval_tasks import REACT_SYSTEM
 
     trained = _run_config(args.model, args.task) if args.backend != "openai" else None
-    if trained is not None and (args.system_prompt is None or args.answer_form is None):
-        print(f"asked as in {trained[0]}, where no option says otherwise", flush=True)
-    config = trained[1] if trained is not None else {"system_prompt": REACT_SYSTEM if args.task == "react" else None}
+    inherits = trained is not None and (args.system_prompt is None or args.answer_form is None)
+    args.asked_as = trained[0] if trained is not None and inherits else None
+    default = {"system_prompt": REACT_SYSTEM if args.task == "react" else None}
+    config: dict[str, Any] = default if trained is None else trained[1]
     if args.system_prompt is None:
         args.system_prompt = config.get("system_prompt")
     args.system_prompt = args.system_prompt or None
