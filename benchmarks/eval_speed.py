@@ -1,6 +1,6 @@
 """Tokens a second of `bot-grpo eval`'s sampler beside `generate`, on SmolLM2-135M and made-up problems.
 
-    python benchmarks/eval_speed.py [--problems 30] [--n 8] [--max-tokens 128] [--threads 2]
+    python benchmarks/eval_speed.py [--problems 30] [--n 8] [--max-tokens 128] [--threads 2] [--ends]
 
 Four ways: `generate` for one sample at a time (what most evaluation scripts do on a CPU), `generate` for the n samples
 of a problem at a time, transformers' way of batching; and the HF backend in batches of n and of --batch-size. One by
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--slices", type=int, default=3)
+    parser.add_argument("--ends", action="store_true", help="only the first and the last way")
     parser.add_argument("--data", default="arithmetic:4")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -92,6 +93,8 @@ def main() -> None:
         "hf backend, batches of n": (ours(backend, args.n), 1),
         "hf backend": (ours(backend, args.batch_size), 1),
     }
+    if args.ends:
+        ways = {name: ways[name] for name in (next(iter(ways)), "hf backend")}
     ours(backend, args.n)(asked[: args.n])  # warm up
     tokens = dict.fromkeys(ways, 0)
     wall, work = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0.0)
