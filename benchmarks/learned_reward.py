@@ -58,7 +58,7 @@ def inside(rows: Sequence[Labelled]) -> list[int]:
     ]
 
 
-def line(name: str, q: Quality | None) -> str:
+def said(name: str, q: Quality | None) -> str:
     if q is None or q.auc is None or q.auc_interval is None:
         return f"{name}: too few labels"
     low, high = q.auc_interval
@@ -103,21 +103,17 @@ def main() -> None:
     known = wrong_logits(reward._model, (row.read for row in rows))
     scores = [known[row.read] - reward._settings.shift for row in rows]
     late = inside(rows)
-    found = {
-        "seconds": seconds,
-        "components": len(rows),
-        "prompts": len({row.problem for row in rows}),
-        "all": finding(rows, scores),
-        "not on the last line": finding([rows[n] for n in late], [scores[n] for n in late]),
-        "tokens": token_quality(rows, scores),
-        "lines": step_quality(rows, scores),
-    }
-    print(f"{found['components']} held-out components of {found['prompts']} prompts")
-    print("all:", finding_text(found["all"]))
-    print("where it is not the last line:", finding_text(found["not on the last line"]))
-    print(line("tokens", found["tokens"]))
-    print(line("lines", found["lines"]))
-    print(json.dumps({k: asdict(v) if hasattr(v, "__dataclass_fields__") else v for k, v in found.items()}))
+    everywhere, within = finding(rows, scores), finding([rows[n] for n in late], [scores[n] for n in late])
+    tokens, lines = token_quality(rows, scores), step_quality(rows, scores)
+    prompts = len({row.problem for row in rows})
+    print(f"{len(rows)} held-out components of {prompts} prompts")
+    print("all:", finding_text(everywhere))
+    print("where it is not the last line:", finding_text(within))
+    print(said("tokens", tokens))
+    print(said("lines", lines))
+    found = {"all": everywhere, "not the last line": within, "tokens": tokens, "lines": lines}
+    numbers = {name: asdict(one) if one is not None else None for name, one in found.items()}
+    print(json.dumps({"seconds": seconds, "components": len(rows), "prompts": prompts, **numbers}))
 
 
 if __name__ == "__main__":

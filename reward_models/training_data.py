@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reward_models.base import Span
-from reward_models.compiler import CompilerReward
 from reward_models.errors import RewardError
 from sandbox.extract import extract
-from sandbox.outcome import Diagnostic, Status
+from sandbox.outcome import Status
 from tasks.base import prompt_text
 
 WRONG, UNKNOWN, RIGHT = -1, 0, 1
@@ -121,18 +120,21 @@ def _mark(span: Any, number: int, length: int) -> Span:
 
 
 def _of_verdict(record: Mapping[str, Any], unmarked: int) -> list[Example]:
-    """Lines that an error names are wrong, the others right. A reply with no component in it says nothing of lines."""
+    """Wrong is a line that an error names, from the column it names; the rest is right. (What stands before it in the
+    line is no mistake, and nothing could be learned from it.) A reply with no component in it says nothing of lines."""
     if record["status"] not in _JUDGED:
         return []
     text = _text(record["completion"], "completion")
-    found = [Diagnostic(**d) for d in record["diagnostics"] or ()]
-    errors = [d for d in found if d.severity != "warning" and d.source != "eslint"]
-    marks = _LINES.penalties(extract(text), errors, len(text))
+    errors = [d for d in record["diagnostics"] or () if d["severity"] != "warning" and d["source"] != "eslint"]
+    found = extract(text)
+    starts = [*found.line_starts, len(text)]  # the last line's mark ends with the reply, as its penalty does
+    marks = []
+    for line, column, message in sorted((d["line"], d["column"], d["message"]) for d in errors):
+        if 1 <= line < len(starts) and starts[line - 1] < starts[line]:
+            start = min(found.offset(line, column), starts[line] - 1)
+            marks.append(Span(start, starts[line], -1.0, message))
     failed = record["status"] not in (Status.OK, Status.BLANK)
     return [Example(_problem(record), text, tuple(marks), RIGHT)] if marks or not failed else []
-
-
-_LINES = CompilerReward(sandbox=None, window=0)  # type: ignore[arg-type]  # for its lines alone
 
 
 def _of_rewards(record: Mapping[str, Any], unmarked: int) -> list[Example]:

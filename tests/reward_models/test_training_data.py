@@ -111,13 +111,17 @@ def verdict(status: str, *diagnostics: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_runs_diagnostics_are_lines_of_the_reply() -> None:
-    row = verdict("compile_error", diagnostic(2), diagnostic(3), diagnostic(1, severity="warning"))
+    row = verdict("compile_error", diagnostic(3), diagnostic(2), diagnostic(1, severity="warning"))
     assert drawn(one(row), first=True) == [
         "+Here it is:\n```jsx\nexport default function App() {\n",
         "-  return <p>{1 +}</p>;\n",
         "?}\n```\n",
     ]
     assert drawn(one(row))[1] == "-  return <p>{1 +}</p>;\n}\n```\n"  # the last line's span ends with the reply
+    at_column = drawn(one(verdict("compile_error", diagnostic(2, column=17))), first=True)
+    assert at_column == ["+" + REPLY[: REPLY.index("}</p>")], "-}</p>;\n", "?}\n```\n"]
+    beyond = drawn(one(verdict("compile_error", diagnostic(2, column=99))), first=True)
+    assert beyond[1:] == ["-\n", "?}\n```\n"]
     assert drawn(one(verdict("ok", diagnostic(2, source="eslint", severity="error")))) == ["+" + REPLY]
 
 
