@@ -57,10 +57,8 @@ def pass_at_k(n_correct: int, n: int, k: int) -> float:
         raise TaskError(f"k is {k}: it must be at least 1")
     if k > n:
         raise TaskError(f"pass@{k} cannot be had of n = {n}: take more samples a problem, or a smaller k")
-    if k == 1:
-        return n_correct / n
     ways = comb(n, k)
-    return (ways - comb(n - n_correct, k)) / ways  # whole numbers, so right to the last bit for any n
+    return (ways - comb(n - n_correct, k)) / ways  # whole numbers: right to the last bit
 
 
 def summary(

@@ -94,6 +94,8 @@ RIGHT_204 = [
     "(final) 204",
     "(step 1) 12 * 17 = 204\n(final) 204",
     "(final) so it is 204 minutes",
+    "(final) 33\n<final>204</final>",
+    "<final>33</final>\n(final) 204",
     "The answer is 204.",
     "The answer is 204",
     "the answer is 204!",
