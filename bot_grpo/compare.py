@@ -59,23 +59,17 @@ def best_of(curve: Curve) -> tuple[int, float]:
     return max(curve, key=lambda point: (point[1], -point[0]))
 
 
-def area(curve: Curve, start: int, end: int) -> float:
-    """Area under the curve (trapezoids) from `start` to `end`, over its width: the mean rate of that stretch.
-
-    Before its first and after its last evaluation a curve is taken to be level. A stretch of no width has its value.
-    """
+def area(curve: Curve) -> float:
+    """Area under the curve (trapezoids) over its width: the mean rate over training. A single point has its value."""
     steps, values = (np.asarray(side, dtype=np.float64) for side in zip(*curve, strict=True))
-    inside = steps[(steps > start) & (steps < end)]
-    grid = np.unique(np.concatenate([[start], inside, [end]]))
-    at = np.interp(grid, steps, values)
-    return float(np.trapezoid(at, grid) / (end - start)) if end > start else float(at[0])
+    width = steps[-1] - steps[0]
+    return float(np.trapezoid(values, steps) / width) if width else float(values[0])
 
 
-def measures(curve: Curve, start: int, end: int) -> dict[str, float]:
-    """`final`, `best`, `drop` (best - final) and `area` of a curve up to the step `end`."""
-    cut = [point for point in curve if point[0] <= end]
-    final, best = cut[-1][1], best_of(cut)[1]
-    return {"final": final, "best": best, "drop": best - final, "area": area(cut, start, end)}
+def measures(curve: Curve) -> dict[str, float]:
+    """`final`, `best`, `drop` (best - final) and `area` of a curve."""
+    final, best = curve[-1][1], best_of(curve)[1]
+    return {"final": final, "best": best, "drop": best - final, "area": area(curve)}
 
 
 # -- over seeds -------------------------------------------------------------------------------------------------------
@@ -139,7 +133,8 @@ def figures(
 ) -> Figures:
     """All figures of the finished `cells`, as JSON holds them; thresholds are of the first metric.
 
-    Every curve is read from the latest first to the earliest last evaluation of them all (`start`, `horizon`).
+    Only steps that every cell has evaluated count, the last of them being the `horizon`: a run that was stopped and
+    went on has evaluated once more, and would have one more chance to be good.
     Raises UserError where a metric is not there or no cell is finished.
     """
     done = [cell for cell in cells if cell.finished]
@@ -149,37 +144,38 @@ def figures(
         if bare := next((cell for cell in done if not cell.curve(metric)), None):
             there = ", ".join(sorted({key for _, row in bare.evals for key in row if key.count("/") == 1})[:24])
             raise UserError(f"{bare.name} has no {metric}; it has: {there or 'no evaluation at all'}")
-    steps = [[step for step, _ in cell.curve(metrics[0])] for cell in done]
-    start, horizon = max(s[0] for s in steps), min(s[-1] for s in steps)
-    if start > horizon:
-        raise UserError("the cells' evaluations do not overlap: there is nothing to compare")
+    steps = [{step for step, _ in cell.curve(metric)} for cell in done for metric in metrics]
+    shared = set.intersection(*steps)
+    if not shared:
+        raise UserError("the cells have no evaluated step in common: there is nothing to compare")
     order = list(dict.fromkeys([*arms, *(cell.arm for cell in done)]))
-    rows = [_cell(cell, metrics, thresholds, start, horizon) for cell in done]
+    rows = [_cell(cell, metrics, thresholds, shared) for cell in done]
     by_arm = {arm: {row["seed"]: row for row in rows if row["arm"] == arm} for arm in order}
     by_arm = {arm: seeds for arm, seeds in by_arm.items() if seeds}
     return {
         "metrics": list(metrics),
         "thresholds": list(thresholds),
         "baseline": baseline,
-        "start": start,
-        "horizon": horizon,
+        "horizon": max(shared),
+        "left_out": sorted(set.union(*steps) - shared),
         "arms": [_arm(arm, seeds, by_arm.get(baseline), baseline, metrics) for arm, seeds in by_arm.items()],
         "cells": [row for seeds in by_arm.values() for row in seeds.values()],
     }
 
 
-def _cell(cell: Cell, metrics: Sequence[str], thresholds: Sequence[float], start: int, horizon: int) -> Figures:
-    first = [point for point in cell.curve(metrics[0]) if point[0] <= horizon]
-    lengths = cell.curve("eval/completion_length")
+def _cell(cell: Cell, metrics: Sequence[str], thresholds: Sequence[float], shared: set[int]) -> Figures:
+    wanted = dict.fromkeys([*metrics, "eval/completion_length"])
+    curves = {m: [point for point in cell.curve(m) if point[0] in shared] for m in wanted}
+    first, lengths = curves[metrics[0]], curves["eval/completion_length"]
     return {
         "name": cell.name,
         "arm": cell.arm,
         "seed": cell.seed,
         "steps": cell.steps,
-        "curves": {m: [list(p) for p in cell.curve(m)] for m in [*metrics, "eval/completion_length"] if cell.curve(m)},
-        "measures": {m: measures(cell.curve(m), start, horizon) for m in metrics},
+        "curves": {m: [list(point) for point in curve] for m, curve in curves.items() if curve},
+        "measures": {m: measures(curves[m]) for m in metrics},
         "best_step": best_of(first)[0],
-        "reach": [_reach(cell, first, threshold, horizon) for threshold in thresholds],
+        "reach": [_reach(cell, first, threshold) for threshold in thresholds],
         "lengths": [lengths[0][1], lengths[-1][1]] if lengths else None,
         "seconds": round(cell.seconds, 1),
         "seconds_a_step": cell.work[-1].seconds / len(cell.work) if cell.work else None,
@@ -188,10 +184,10 @@ def _cell(cell: Cell, metrics: Sequence[str], thresholds: Sequence[float], start
     }
 
 
-def _reach(cell: Cell, curve: Curve, threshold: float, horizon: int) -> Figures:
+def _reach(cell: Cell, curve: Curve, threshold: float) -> Figures:
     """What it took to the threshold; where that was never reached, what was spent up to the horizon."""
     first = first_at(curve, threshold)
-    step = horizon if first is None else first
+    step = curve[-1][0] if first is None else first
     return {"threshold": threshold, "reached": first is not None, **asdict(cell.spent(step)), "step": step}
 
 
@@ -265,6 +261,9 @@ def notes(found: Figures, cells: Iterable[Cell]) -> list[str]:
             f"A run that did not reach the threshold counts with the {found['horizon']} steps it had: means marked ≥ "
             "are at least that, and ratios marked * are of steps within these."
         )
+    if found["left_out"]:
+        steps = ", ".join(map(str, found["left_out"][:6])) + (", …" if len(found["left_out"]) > 6 else "")
+        lines.append(f"Not every run evaluated at step {steps}: these evaluations are left out.")
     prompts = {cell.config.get("eval_prompts", 48) * (cell.config.get("num_generations_eval") or 1) for cell in cells}
     if prompts and min(prompts) < 1000:
         points = 100 * (0.25 / min(prompts)) ** 0.5

@@ -38,7 +38,7 @@ class _Remote:
             stdout=self._out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=_before_exec,
         )
 
     def look(self) -> tuple[bytes, int | None]:
@@ -58,7 +58,8 @@ class _Remote:
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
-def _die_with_parent() -> None:
+def _before_exec() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # Ray's workers block SIGINT, and a mask is inherited
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: an actor that is gone leaves no training behind
 
 

@@ -71,10 +71,9 @@ def test_a_curve_in_figures() -> None:
     assert first_at(CURVE, 0.91) is None
     assert best_of([*CURVE, (16, 0.9)]) == (8, 0.9)
     # trapezoids of width 4: 1.6 + 3.0 + 3.2 = 7.8 over 12 steps
-    assert measures(CURVE, 0, 12) == pytest.approx({"final": 0.7, "best": 0.9, "drop": 0.2, "area": 7.8 / 12})
-    assert measures(CURVE, 0, 8) == pytest.approx({"final": 0.9, "best": 0.9, "drop": 0.0, "area": 4.6 / 8})
-    assert area(CURVE, 2, 6) == pytest.approx(((0.4 + 0.6) + (0.6 + 0.75)) / 4)  # ends between evaluations
-    assert area(CURVE, 8, 8) == 0.9
+    assert measures(CURVE) == pytest.approx({"final": 0.7, "best": 0.9, "drop": 0.2, "area": 7.8 / 12})
+    assert area([(0, 0.0), (2, 1.0), (10, 1.0)]) == pytest.approx((1 + 8) / 10)
+    assert area([(8, 0.9)]) == 0.9
 
 
 def test_few_seeds_are_drawn_in_every_way_and_many_at_random() -> None:
@@ -149,6 +148,17 @@ def test_a_cell_that_never_gets_there_is_censored_and_not_dropped(tmp_path: Path
     assert "counts with the 12 steps" in said
     assert "little worth" not in said
     assert json.dumps(found, allow_nan=False)
+
+
+def test_an_evaluation_that_only_one_run_made_gives_it_no_better_chance(tmp_path: Path) -> None:
+    write_cell(tmp_path, "grpo-seed0", CURVE)
+    write_cell(
+        tmp_path, "pure-seed0", [*CURVE[:2], (7, 1.0), *CURVE[2:]]
+    )  # was stopped at 7, and evaluated as it went on
+    found = figures(cells_of(tmp_path), metrics=["eval/compile_rate"], thresholds=[0.8], baseline="grpo")
+    assert [arm["measures"]["eval/compile_rate"]["best"]["value"] for arm in found["arms"]] == [0.9, 0.9]
+    assert [arm["reach"][0]["step"] for arm in found["arms"]] == [8.0, 8.0]
+    assert "Not every run evaluated at step 7: these evaluations are left out." in notes(found, cells_of(tmp_path))
 
 
 def test_work_counts_refilled_groups_and_every_process(tmp_path: Path) -> None:
@@ -236,7 +246,7 @@ def test_the_stored_cells_give_the_tables_and_the_picture_of_the_readme(
     found = json.loads((tmp_path / "compare.json").read_text())
     reach = {cell["name"]: cell["reach"][0]["step"] for cell in found["cells"]}
     assert reach == {"bot_grpo-seed0": 12, "bot_grpo-seed1": 8, "grpo-seed0": 8, "grpo-seed1": 12}
-    assert (found["start"], found["horizon"], found["baseline"]) == (0, 20, "grpo")
+    assert (found["horizon"], found["left_out"], found["baseline"]) == (20, [], "grpo")
 
 
 def test_unlike_cells_are_refused_by_name_and_compared_by_force(

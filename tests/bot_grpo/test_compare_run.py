@@ -284,7 +284,7 @@ def test_a_study_that_is_killed_and_stopped_goes_on_where_it_was(tmp_path: Path)
 def test_a_command_on_a_ray_cluster_ends_as_it_ends_and_hears_ctrl_c(tmp_path: Path) -> None:
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # read by `import ray`: this machine's address is 127.0.0.1
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
     try:
         environment = {**os.environ, "RAY_ADDRESS": ray.get_runtime_context().gcs_address}
         launch = [sys.executable, "-m", "bot_grpo.ray_launch", "ray?cpus=1", sys.executable, "-c"]
