@@ -90,7 +90,11 @@ def load(
     limit: int | None = None,
     drop: bool | None = None,
 ) -> list[AIMERow]:
-    """The rows of `read`, at most `limit`; never an empty list."""
+    """The rows of `read`, at most `limit`; never an empty list.
+
+    "arithmetic:LEVEL" gives problems that are made here (`arithmetic_problems`): of the train templates unless `split`
+    is "test", and 1,000 of them without a `limit`.
+    """
     if limit is not None and limit < 1:
         raise TaskError(f"limit is {limit}: it must be at least 1")
     if str(source).startswith(ARITHMETIC):
