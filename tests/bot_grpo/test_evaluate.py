@@ -14,6 +14,7 @@ from eval_runs import begin, hf, problems, save_policy, settings
 from bot_grpo.backends import Request, prompt_hash, sample_seed
 from bot_grpo.errors import UserError
 from bot_grpo.eval_hf import batches
+from bot_grpo.eval_progress import EvalProgress
 from bot_grpo.eval_results import Graded, compare, default_ks, mean_interval, results, table, together, write
 from bot_grpo.eval_tasks import AIME, Mark
 from bot_grpo.evaluate import EvalDir, Problem, Sample, requests, sample_missing
@@ -301,3 +302,14 @@ def test_two_evaluations_are_compared_on_the_problems_that_both_have() -> None:
     for p in renamed["per_problem"]:
         p["id"] = "AIME-" + p["id"]
     assert compare(better, renamed, "renamed")["problems"] == 4
+
+
+def test_progress_says_the_running_figures_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    graded = counted([(0, 4), (3, 4)], finish="length")
+    with EvalProgress(16, "samples") as progress:
+        progress.add(graded[0].samples, graded[0].marks, fresh=False)  # of an earlier session
+        assert "ETA" not in progress.text()
+        progress.add(graded[1].samples, graded[1].marks)
+    line = capsys.readouterr().err
+    assert line.startswith("8 of 16 samples  Pass@1 37.5 %  truncated 100 %  ")
+    assert "tokens/s  ETA 0:00" in line
