@@ -38,6 +38,13 @@ def main(argv: list[str]) -> int:
 
         return dry_run(parse(argv), _split_config(argv)[1].hardware, gpu)
     args = parse(argv)
+    wanted, have = _split_config(argv)[1].hardware.processes, max(1, args.world_size)
+    if wanted > have and args.process_index == 0:
+        print(
+            f"note: this recipe is for {wanted} processes (accelerate launch --num_processes {wanted} -m bot_grpo "
+            f"train ...), and there {'is' if have == 1 else 'are'} {have}: a step has fewer completions than it means",
+            file=sys.stderr,
+        )
     _quiet()
     from bot_grpo.train import train
 

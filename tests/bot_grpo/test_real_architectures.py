@@ -32,6 +32,18 @@ FLAGS = """
     --save_strategy steps --save_steps 1 --logging_steps 1 --activation_checkpointing true --learning_rate 1e-3
     --lr_scheduler_type constant --use_cpu true --report_to none
 """.split()  # noqa: SIM905
+REWARD = """
+from reward_models.base import RewardSignal
+
+
+class Letters:
+    \"\"\"A STUB: how many characters a completion has, for a random model solves nothing.\"\"\"
+
+    bound = 1.0
+
+    def score(self, rollouts):
+        return [RewardSignal(outcome=min(1.0, len(r.completion) / 64)) for r in rollouts]
+"""
 slow = pytest.mark.slow
 
 
@@ -45,10 +57,17 @@ def policy(family: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return real_families.save(family, tmp_path_factory.mktemp(family))
 
 
+def letters(folder: Path) -> list[str]:
+    """A reward that differs from one random completion to another."""
+    (folder / "letters.py").write_text(REWARD)
+    return ["--rewards", f"{folder / 'letters.py'}:Letters"]
+
+
 def train(policy: Path, out: Path, family: str, *more: str) -> int:
     stop = ["--stop_tokens", *real_families.FAMILIES[family]["stop"]]
     think = ["--chat_template_kwargs", json.dumps({"enable_thinking": False})] if family == "smollm3" else []
-    return main(["train", *FLAGS, "--model", str(policy), "--output_dir", str(out), *stop, *think, *more])
+    command = ["train", *FLAGS, *letters(policy), "--model", str(policy), "--output_dir", str(out)]
+    return main([*command, *stop, *think, *more])
 
 
 def evaluated(model: Path, out: Path) -> dict[str, Any]:
@@ -158,7 +177,7 @@ def test_two_processes_leave_one_run(tmp_path: Path) -> None:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "bot_grpo", "train", *FLAGS, "--model", str(policy), "--output_dir", str(out)]
     command += ["--lora_r", "0", "--model_dtype", "float32", "--max_steps", "2"]
-    command += ["--gradient_accumulation_steps", "1"]
+    command += ["--gradient_accumulation_steps", "1", *letters(tmp_path)]
     ranks = []
     for rank in range(2):
         world = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "ACCELERATE_USE_CPU": "true"}

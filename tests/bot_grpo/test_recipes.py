@@ -111,6 +111,14 @@ def test_a_dry_run_ends_with_1_where_it_does_not_fit(capsys: pytest.CaptureFixtu
     assert "folded weights" in said
 
 
+def test_too_few_processes_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--output_dir", str(tmp_path / "run"), "--prompts", "nothing.jsonl"]
+    assert main(["train", "--config", "react-qwen2.5-3b-8gpu", *out]) == 2
+    assert "for 4 processes (accelerate launch --num_processes 4" in capsys.readouterr().err
+    assert main(["train", "--config", "react-qwen2.5-3b-24gb", *out]) == 2
+    assert "processes" not in capsys.readouterr().err
+
+
 def test_lengths_beyond_longropes_bound_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
     more = ["--max_completion_length", "6000", "--vllm_max_model_length", "6512"]
     main(["train", "--config", "aime-phi4-mini-80gb", "--dry-run", *more])
