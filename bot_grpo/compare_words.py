@@ -12,7 +12,12 @@ from bot_grpo.report_charts import SHARES, WORDS, duration
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Heads and rows."""
 
-MEASURE_WORDS = {"final": "at the end", "best": "best", "drop": "drop from the best", "area": "mean over training (AUC)"}
+MEASURE_WORDS = {
+    "final": "at the end",
+    "best": "best",
+    "drop": "drop from the best",
+    "area": "mean over training (AUC)",
+}
 
 
 def is_share(metric: str) -> bool:
