@@ -23,7 +23,7 @@ from sandbox.processes import GoneError, LateError, LineProcess, ProcessOwner, e
 _IMPORT = re.compile(r"""^[ \t]*(?:import|export)\b[^"'`;()]*?(?:\bfrom\s*)?["']([^"'\n]+)["']""", re.MULTILINE)
 _START_S = 60.0
 _ADDRESS = re.compile(r"https?:|data:|blob:|//", re.IGNORECASE)
-_FILE = re.compile(r"[./~\\]|file:|[a-z]:[\\/]|@/(?!components/ui/)", re.IGNORECASE)
+_FILE = re.compile(r"[./~\\]|file:|[a-z]:[\\/]|@/(?!components/ui(?:/|$))", re.IGNORECASE)
 _STYLE_SHEET = re.compile(r"\.{1,2}/.*\.(?:css|scss|sass|less)$")
 
 

@@ -10,7 +10,7 @@ const STYLE_SHEET = /^(\.{1,2}\/|@\/).*\.(css|scss|sass|less)$|^tailwindcss(\/.*
 const capitalised = (name) => /^\p{Lu}/u.test(name ?? "");
 const named = (node) => node.name ?? node.value; // an Identifier, or a string literal used as a name
 const ADDRESS = /^(https?:|data:|blob:|\/\/)/i;
-const FILE = /^([./~\\]|file:|[a-z]:[\\/]|@\/(?!components\/ui\/))/i;
+const FILE = /^([./~\\]|file:|[a-z]:[\\/]|@\/(?!components\/ui(\/|$)))/i;
 
 // Looks at every node as soon as it is parsed, which saves a walk over all of them.
 class Reader extends Parser {

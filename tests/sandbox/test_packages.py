@@ -57,7 +57,7 @@ def test_a_name_that_a_package_does_not_export_is_told_with_its_line(compile_onl
     (outcome,) = compile_only(code)
     assert outcome.status is Status.IMPORT_ERROR
     (found,) = outcome.diagnostics
-    assert (found.source, found.line) == ("imports", 2)
+    assert (found.source, found.line, found.column) == ("imports", 3, 3)
     assert f'"{module}" has no export "NoSuchThing"' in found.message
 
 
@@ -71,8 +71,10 @@ def test_a_name_that_a_package_does_not_export_is_told_with_its_line(compile_onl
 def test_any_other_module_is_not_there(compile_only: Judge, module: str) -> None:
     (outcome,) = compile_only(f'import Foo from "{module}";\nexport default () => <Foo />;')
     assert outcome.status is Status.IMPORT_ERROR
-    assert f'package "{module}" is not available' in messages(outcome)
-    assert outcome.diagnostics[0].line == 1
+    is_file = module.startswith((".", "@/")) and module != "@/components/ui"
+    said = f'there is no file "{module}" beside a component' if is_file else f'package "{module}" is not available'
+    assert said in messages(outcome)
+    assert (outcome.diagnostics[0].line, outcome.diagnostics[0].column) == (1, 17)
 
 
 @pytest.mark.parametrize("module", ["zustand", "lucide-react", "recharts", "framer-motion", "@/components/ui/button"])
