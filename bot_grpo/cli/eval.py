@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
         if args.asked_as is not None:
             print(f"asked as in {args.asked_as}, where no option says otherwise")
         count = counted(len(problems), "problem")
-        print(f"{count} x {args.n} samples = {len(wanted):,}{kept}; in {run.path}", flush=True)
+        print(f"{count} x {counted(args.n, 'sample')} = {len(wanted):,}{kept}; in {run.path}", flush=True)
         if len(known) < len(wanted):
             task.check()
             reasons = _sample(args, run, task, problems, wanted, known)
@@ -320,7 +320,9 @@ def _incomplete(run: Any, reasons: Sequence[str], total: int) -> int:
     from collections import Counter
 
     for reason, count in Counter(reasons).most_common(3):
-        print(f"bot-grpo eval: {count:,} of {total:,} samples could not be had: {reason}", file=sys.stderr)
+        print(f"bot-grpo eval: {count:,} of {counted(total, 'sample')} could not be had: {reason}", file=sys.stderr)
+    if len(reasons) == total:
+        return 2
     print(
         f"bot-grpo eval: what came is in {run.path}; the same command asks for the rest, and `bot-grpo regrade "
         f"{run.path}` counts what there is",
