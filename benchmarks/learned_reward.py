@@ -74,9 +74,9 @@ def main() -> None:
     parser.add_argument("--test", type=Path, nargs="+", default=[])
     parser.add_argument("--output", type=Path)
     parser.add_argument("--trained", type=Path)
-    parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--epochs", type=float, default=1.0)
-    parser.add_argument("--learning-rate", type=float, default=2e-4)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--epochs", type=float, default=2.0)
+    parser.add_argument("--learning-rate", type=float, default=3e-4)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 

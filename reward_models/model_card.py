@@ -138,7 +138,8 @@ def finding_text(found: Finding | None) -> str:
     place = f"number {f.place}" if f.place > 0 else "the last" if f.place == -1 else f"number {-f.place} from the end"
     return (
         f"In the {f.texts} held-out completions with a mistake, the step that most likely has the first one does "
-        f"in {_percent(f.hit)}{_brackets(f.hit_interval, 100, 0)}; a step drawn at random is in {_percent(f.random)} "
+        f"in {_percent(f.hit)}{_brackets(f.hit_interval, 100, 0)}, and the step with the lowest p in "
+        f"{_percent(f.alone)}{_brackets(f.alone_interval, 100, 0)}; a step drawn at random is in {_percent(f.random)} "
         f"(margin {_points(f.hit - f.random)}{_brackets(f.margin_random, 100, 0)}), and the best fixed place, {place}, "
         f"in {_percent(f.fixed)} (margin {_points(f.hit - f.fixed)}{_brackets(f.margin_fixed, 100, 0)})."
     )

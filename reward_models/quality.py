@@ -43,14 +43,17 @@ class Quality:
 class Finding:
     """How often the step where the first mistake most likely is (`first_mistake`) has it, over the texts with one.
 
-    `random`: how often a step drawn at random is. `fixed`: how often the step at one and the same place is, for the
-    place, counted from the start or from the end, at which that is most often so in these very texts: `place` (1: the
-    first, -1: the last). `margin_*` are differences to them. Intervals are 95 %, from a bootstrap of problems.
+    `alone`: how often the step with the greatest 1 - p, whatever stands before it, is. `random`: how often a step drawn
+    at random is. `fixed`: how often the step at one and the same place is, for the place, counted from the start or
+    from the end, at which that is most often so in these very texts: `place` (1: the first, -1: the last). `margin_*`:
+    the differences of `hit` to them. Intervals are 95 %, from a bootstrap of problems.
     """
 
     texts: int
     hit: float
     hit_interval: Interval
+    alone: float
+    alone_interval: Interval
     random: float
     fixed: float
     place: int
@@ -127,6 +130,7 @@ def finding(rows: Sequence[Labelled], scores: Sequence[Floats]) -> Finding | Non
     places = Counter(n + 1 for _, n, _ in found) + Counter(n - len(z) for _, n, z in found)
     place = max(places, key=lambda p: (places[p], p < 0, -abs(p)))
     hit_N = np.array([float(first_mistake(probability(-z)).argmax() == n) for _, n, z in found])
+    alone_N = np.array([float(z.argmax() == n) for _, n, z in found])
     random_N = np.array([1 / len(z) for _, _, z in found])
     fixed_N = np.array([float(place in (n + 1, n - len(z))) for _, n, z in found])
     problems = [problem for problem, _, _ in found]
@@ -138,6 +142,8 @@ def finding(rows: Sequence[Labelled], scores: Sequence[Floats]) -> Finding | Non
         texts=len(found),
         hit=float(hit_N.mean()),
         hit_interval=spread(hit_N),
+        alone=float(alone_N.mean()),
+        alone_interval=spread(alone_N),
         random=float(random_N.mean()),
         fixed=float(fixed_N.mean()),
         place=place,

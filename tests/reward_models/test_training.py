@@ -309,6 +309,7 @@ def test_quality_and_finding_by_hand() -> None:
     assert found is not None
     assert found.texts == 2
     assert found.hit == 0.5  # in the other text, 0.62 * 0.73 is more than 0.38
+    assert found.alone == 0.5
     assert found.random == pytest.approx((1 / 3 + 1 / 4) / 2)
     assert found.fixed == 0.5
     assert finding(rows[1:2], scores[1:2]) is None
