@@ -13,6 +13,7 @@ import numpy as np
 from reward_models.audit_answers import Answers, Heard, Pair, on_lines
 from reward_models.audit_probes import INSTEAD
 from reward_models.audit_stats import MIN_GROUPS, Estimate, Group, between_groups, mean, rises, within_groups
+from sandbox.words import counted, plural
 
 MOVED = 0.01
 """A score that moves by less than this share of its range has not moved: a sum of floats in another order does that."""
@@ -59,7 +60,11 @@ def scored(a: Answers) -> Measured:
     after = Counter(
         p.after.reason for pairs in a.pairs.values() for p in pairs if p.before.scored and not p.after.scored
     )
-    said = [f"{reasons.total()} of {len(a.first)} replies have no score", *_counted(reasons)]
+    n = reasons.total()
+    said = [
+        f"{n} of {counted(len(a.first), 'reply', 'replies')} {plural(n, 'has', 'have')} no score",
+        *_counted(reasons),
+    ]
     if after:
         said += [f"of probes {after.total()} have none", *_counted(after)]
     return Measured(share, "; ".join(said) + ".")
@@ -75,7 +80,9 @@ def bounded(a: Answers) -> Measured:
     if outcomes:
         said.append(_minus(f"G goes from {min(outcomes):.3g} to {max(outcomes):.3g}"))
     if broken:
-        said += [f"{broken.total()} of {len(everything)} answers break what is declared", *_counted(broken)]
+        n = broken.total()
+        of = counted(len(everything), "answer")
+        said += [f"{n} of {of} {plural(n, 'breaks', 'break')} what is declared", *_counted(broken)]
     return Measured(broken.total() / len(everything), _sentence(said))
 
 
@@ -161,9 +168,14 @@ def harmless(key: str, when: str) -> Measure:
     return measure
 
 
+def _groups_have(n: int) -> str:
+    return f"{counted(n, 'group')} {plural(n, 'has', 'have')}"
+
+
 def _moved_words(moves: Sequence[float], total: int, when: str) -> str:
     most = f", at most by {_percent(max(moves))} of their range" if moves else ""
-    return f"{len(moves)} of {total} replies change their score {when}{most}."
+    of = counted(total, "reply", "replies")
+    return f"{len(moves)} of {of} {plural(len(moves), 'changes its', 'change their')} score {when}{most}."
 
 
 # -- does it go with the outcome? --------------------------------------------------------------------------------------
@@ -180,17 +192,17 @@ def correlation(which: Literal["between", "within"], *, local: bool) -> Measure:
             return groups
         pairs = list(groups.values())
         if which == "between":
-            found, n, why = between_groups(pairs, a.seed), len(pairs), f"{len(pairs)} groups have outcomes"
+            found, n, why = between_groups(pairs, a.seed), len(pairs), f"{_groups_have(len(pairs))} outcomes"
         else:
             found, n = within_groups(pairs, a.seed), sum(len(y) > 1 and bool(np.ptp(y) > 0) for _, y in pairs)
-            why = f"{n} groups have replies with different outcomes"
+            why = f"{_groups_have(n)} replies with different outcomes"
         if found is None:
             few = n < MIN_GROUPS
             return f"{why}; at least {MIN_GROUPS} are needed" if few else "the groups' mean outcomes are all the same"
         what = "the local reward" if local else "the reward"
         where = "of groups" if which == "between" else "of the replies of a group"
         figure = _minus(f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})")
-        words = f"{what} {where} has a rank correlation of {figure} with the outcome, over {found.n} groups"
+        words = f"{what} {where} has a rank correlation of {figure} with the outcome, over {counted(found.n, 'group')}"
         return Measured(found.value, _sentence([words]), found.low, found.high)
 
     return measure
@@ -210,7 +222,7 @@ def drift(a: Answers) -> Measured | str:
     if found is None:
         few = third < MIN_GROUPS
         return (
-            f"{len(ordered)} groups have outcomes; at least {3 * MIN_GROUPS} are needed"
+            f"{_groups_have(len(ordered))} outcomes; at least {3 * MIN_GROUPS} are needed"
             if few
             else "the outcomes are all the same"
         )

@@ -152,7 +152,7 @@ def test_what_raises_is_counted_and_what_hangs_is_ended(here: Path, capsys: pyte
     (here / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["audit", "--reward", "mine.py:Longer", "--probes", "6", "--input", "rows.jsonl"]) == 1
     out = capsys.readouterr().out
-    assert "1 of 48 replies have no score; 1 of them: Longer raised ValueError: it says fail (mine.py:" in out
+    assert "1 of 48 replies has no score; 1 of them: Longer raised ValueError: it says fail (mine.py:" in out
     flags = ["--reward", "mine.py:Hangs", "--timeout", "3", "--probes", "1", "--limit", "8", "--input", "rows.jsonl"]
     (here / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[4:8]))
     assert main(["audit", *flags]) == 1
