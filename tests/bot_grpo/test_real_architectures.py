@@ -14,6 +14,8 @@ import pytest
 import real_families
 import tiny_trainer
 import torch
+import vllm_env
+import vllm_stops
 import yaml
 from peft import PeftModel
 from safetensors.torch import load_file
@@ -120,6 +122,21 @@ def test_the_sampler_stops_at_each_of_several_tokens(policy: Path) -> None:
 
 
 @slow
+@pytest.mark.vllm
+@pytest.mark.timeout(3000)
+def test_vllm_stops_at_each_of_several_tokens_and_keeps_it(tmp_path: Path) -> None:
+    """In the environment that $BOT_GRPO_VLLM_ENV names; it is built there if need be."""
+    place = vllm_env.folder()
+    if place is None:
+        pytest.skip("BOT_GRPO_VLLM_ENV names no folder for vLLM's environment")
+    command = [str(vllm_env.build(place)), vllm_stops.__file__, str(tmp_path / "model")]
+    world = os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1"}
+    done = subprocess.run(command, env=world, capture_output=True, text=True, timeout=2000)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert "stops [" in done.stdout
+
+
+@slow
 @pytest.mark.timeout(1200)
 def test_an_adapter_trains_resumes_merges_and_evaluates(family: str, policy: Path, tmp_path: Path) -> None:
     straight, out = tmp_path / "straight", tmp_path / "run"
@@ -145,7 +162,10 @@ def test_an_adapter_trains_resumes_merges_and_evaluates(family: str, policy: Pat
     again = AutoModelForCausalLM.from_pretrained(tmp_path / "merged", dtype=torch.float32).eval()
     with torch.no_grad():
         torch.testing.assert_close(again(ids).logits, before, rtol=1e-4, atol=1e-5)
+    think = {"enable_thinking": False} if family == "smollm3" else {}
     assert len(evaluated(out, tmp_path / "a")) == len(evaluated(tmp_path / "merged", tmp_path / "b")) == 4
+    asked = json.loads((tmp_path / "a" / "config.json").read_text())["settings"]
+    assert asked["chat_template"] == think, "a run is asked as it was trained"
 
 
 @slow
