@@ -77,7 +77,7 @@ def make(target: Any, arguments: Mapping[str, Any], name: str) -> TokenRewardMod
         made = target(**arguments)
     except (RewardError, SetupError):
         raise
-    except Exception as error:  # whatever a plug-in raises
+    except (Exception, SystemExit) as error:  # whatever a plug-in raises
         raise RewardError(f"{name} cannot be made: {said(error)}") from error
     return _with_score(as_model(made), name)
 
@@ -97,7 +97,7 @@ def _of_module(path: str, name: str) -> Any:
     _importable(Path.cwd())
     try:
         loaded = importlib.import_module(module)
-    except Exception as error:  # whatever a plug-in's module raises
+    except (Exception, SystemExit) as error:  # whatever a plug-in's module raises
         raise RewardError(f"{name}: cannot import {module}: {said(error)}") from error
     return _attribute(loaded, attribute, module)
 
@@ -114,7 +114,7 @@ def _file(path: Path, name: str) -> ModuleType:
     sys.modules[module_name] = module  # dataclasses and pickle look there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a plug-in's file raises
+    except (Exception, SystemExit) as error:  # whatever a plug-in's file raises
         del sys.modules[module_name]
         raise RewardError(f"{name}: {path} cannot be run: {said(error)}") from error
     return module

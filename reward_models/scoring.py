@@ -53,7 +53,7 @@ def ask(model: TokenRewardModel, rollouts: Sequence[Rollout]) -> list[RewardSign
         answers = answers_of(model, list(rollouts))
     except SetupError:
         raise
-    except Exception as error:  # whatever a plug-in raises
+    except (Exception, SystemExit) as error:  # whatever a plug-in raises
         return [Unscored(f"{name} raised {said(error)}")] * len(rollouts)
     if len(answers) != len(rollouts):
         return [

@@ -56,6 +56,12 @@ def test_a_factory_and_an_object() -> None:
     assert load_reward("plugins:ready.score.__self__") is plugins.ready
 
 
+def test_a_file_that_ends_python(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("class Mine:\n    pass\nraise SystemExit(0)\n")
+    with pytest.raises(RewardError, match=r"script.py cannot be run: SystemExit: 0 \(script.py:3\)"):
+        load_reward(f"{tmp_path}/script.py:Mine")
+
+
 def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("vowels", "plugins:Vowels", loading.GROUP)
     broken = EntryPoint("broken", "no_such_module:X", loading.GROUP)

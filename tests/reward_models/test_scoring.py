@@ -111,11 +111,16 @@ def boom(rollouts: Any) -> Any:
     raise ConnectionError("server\n gone")
 
 
+def leave(rollouts: Any) -> Any:
+    raise SystemExit(0)
+
+
 BATCHES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda rs: [RewardSignal(0.0)], "returned 1 signal for 2 rollouts"),
     (lambda rs: None, "raised TypeError"),
     (lambda rs: 3, "raised TypeError"),
     (boom, "raised ConnectionError: server gone (test_scoring.py:"),
+    (leave, "raised SystemExit: 0 (test_scoring.py:"),
 ]
 
 
