@@ -107,17 +107,26 @@ def _compare_stored(options: argparse.Namespace) -> int:
         raise UserError("give a STUDY to read, or --config to train one; `bot-grpo compare --help` has examples")
     if not options.study.is_dir():
         raise UserError(f"there is no folder {options.study}")
-    found = [cell for path in cell_folders(options.study) if (cell := read_cell(path)) is not None]
-    wanted = options.algorithms
-    found = [cell for cell in found if wanted is None or cell.arm in wanted or cell.arm.split("+")[0] in wanted]
-    found = [cell for cell in found if options.seeds is None or cell.seed in options.seeds]
+    paths = [path for path in cell_folders(options.study) if _asked_for(options, path.name)]
+    cells = {path: read_cell(path) for path in paths}
+    found = [cell for cell in cells.values() if cell is not None]
     if not found:
         raise UserError(f"{options.study} holds no such cell: ALGORITHM-seedN with metrics.jsonl and config.yaml")
+    wanted = options.algorithms
     at = "stopped, or is running, at step {} of {}"
     missing = {cell.name: at.format(cell.steps, cell.of or "?") for cell in found if not cell.finished}
+    begun = [path for path, cell in cells.items() if cell is None and (path / "config.yaml").exists()]
+    missing |= {path.name: "nothing was measured in it" for path in begun}
     there = dict.fromkeys(cell.arm for cell in found)
     arms = list(dict.fromkeys([*(name for name in wanted or [] if name in there), *there]))
     return _finish(options, options.study, found, arms, _baseline(options, arms), missing)
+
+
+def _asked_for(options: argparse.Namespace, name: str) -> bool:
+    """Whether the cell of this name is among --algorithms, which mean their variants too, and --seeds."""
+    arm, _, seed = name.rpartition("-seed")
+    arms, seeds = options.algorithms, options.seeds
+    return (arms is None or arm in arms or arm.split("+")[0] in arms) and (seeds is None or int(seed) in seeds)
 
 
 # -- a study to train -------------------------------------------------------------------------------------------------
@@ -134,6 +143,7 @@ def _train_and_compare(options: argparse.Namespace, extra: Sequence[str]) -> int
     seeds = options.seeds or [0, 1, 2]
     planned = [arm.cell(study, seed) for seed in seeds for arm in arms]  # seed by seed: a stop leaves whole pairs
     baseline = _baseline(options, [arm.name for arm in arms])
+    options.metric = _metrics(options, str(arms[0].config["task"]))
     configs: dict[str, Mapping[str, Any]] = {f"{arm.name}-seedN": arm.config for arm in arms}
     configs |= {p.name: cell.config for p in planned if (cell := _there(p)) is not None}
     _hold_comparable(options, configs, "seedN is what is asked for now")
@@ -141,7 +151,6 @@ def _train_and_compare(options: argparse.Namespace, extra: Sequence[str]) -> int
         print("\n".join(_plan(planned, options)))
         return 0
     print(f"{counted(len(planned), 'cell')} in {study}", flush=True)
-    options.metric = options.metric or [METRICS[arms[0].config["task"]]]
     why = run_cells(
         planned,
         study,
@@ -196,6 +205,16 @@ def _baseline(options: argparse.Namespace, arms: Sequence[str]) -> str:
     return options.baseline or ("grpo" if "grpo" in arms else arms[0])
 
 
+def _metrics(options: argparse.Namespace, task: str) -> list[str]:
+    """What is compared. Raises `UserError` for a threshold that no share can reach: it was meant in percent."""
+    from bot_grpo.compare_words import is_share
+
+    metrics: list[str] = options.metric or [METRICS.get(task, "eval/reward")]
+    if is_share(metrics[0]) and (high := [x for x in options.threshold if x > 1]):
+        raise UserError(f"--threshold {high[0]:g}: {metrics[0]} is a share, from 0 to 1; 80 % is 0.8")
+    return metrics
+
+
 def _hold_comparable(
     options: argparse.Namespace, configs: Mapping[str, Mapping[str, Any]], remark: str = ""
 ) -> list[str]:
@@ -226,7 +245,7 @@ def _finish(
         if not options.force:
             raise UserError(f"the cells are not comparable: {' | '.join(prompts)}; --force compares them all the same")
         wrong += prompts
-    metrics = options.metric or [METRICS.get(str(cells[0].config.get("task", "react")), "eval/reward")]
+    metrics = _metrics(options, str(cells[0].config.get("task", "react")))
     found = figures(done, metrics=metrics, thresholds=options.threshold, baseline=baseline, arms=arms)
     found["missing"] = [{"cell": name, "why": reason} for name, reason in missing.items()]
     found["notes"] = [f"Not comparable (--force): {line}." for line in wrong] + notes(found, done)

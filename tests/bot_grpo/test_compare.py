@@ -272,6 +272,18 @@ def test_an_unfinished_cell_is_missing_and_exit_code_1(tmp_path: Path, capsys: p
     assert "* pure-seed0: stopped" in (tmp_path / "compare.md").read_text()
 
 
+def test_a_cell_that_was_begun_and_has_no_measure_yet_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_cell(tmp_path, "grpo-seed0", CURVE)
+    (write_cell(tmp_path, "pure-seed0", CURVE) / "metrics.jsonl").write_text("")
+    (tmp_path / "not-a-cell-seed0").mkdir()
+    assert main(["compare", str(tmp_path)]) == 1
+    assert "missing: pure-seed0: nothing was measured in it" in capsys.readouterr().out
+    assert "not-a-cell" not in (tmp_path / "compare.md").read_text()
+    assert main(["compare", str(tmp_path), "--algorithms", "grpo"]) == 0
+
+
 BAD = [
     ([], "give a STUDY to read, or --config"),
     (["/nowhere"], "there is no folder /nowhere"),
@@ -283,6 +295,8 @@ BAD = [
     ([str(STORED), "--baseline", "pure"], "not among the arms: bot_grpo, grpo"),
     ([str(STORED), "--metric", "eval/accuracy"], "it has: "),
     ([str(STORED), "--threshold", "many"], "a number is wanted"),
+    ([str(STORED), "--threshold", ".8", "80"], "--threshold 80: eval/compile_rate is a share, from 0 to 1"),
+    (["--config", "react-smollm2-cpu", "--threshold", "80"], "--threshold 80: eval/compile_rate is a share"),
     ([str(STORED), "--what-if", "w_s=0"], "need --config"),
     ([str(STORED), "--workers", "0"], "from 1"),
 ]
