@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from sandbox.judge import Judge, Verdict  # imported where it is used: it takes a second
 
 _EPILOG = """\
-A .jsx or .tsx file is a component's code; a .jsonl or .parquet file holds a chat reply a row (`completion`, and if you
-like `id`, `prompt` and `requirements`), as the rollouts of a run do; any other file, and standard input (-), is a chat
-reply with a component in it. A directory stands for its files of these kinds, in order of name.
+A .jsx or .tsx file is a component's code; a .jsonl, .csv or .parquet file holds a chat reply a row (`completion`, and
+if you like `id`, `prompt` and `requirements`), as the rollouts of a run do; any other file, and standard input (-), is
+a chat reply with a component in it. A directory stands for its files of these kinds, in order of name.
 Exit code: 0 when every input got a verdict, whatever the verdicts are; 1 when a judge that was asked for could score
 none of them; 2 for bad input. After Ctrl-C (130) the gallery holds what was judged until then.
 

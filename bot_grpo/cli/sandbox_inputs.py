@@ -1,4 +1,4 @@
-"""What `bot-grpo sandbox` judges: a component in a file or on standard input, or a row of JSONL or parquet each."""
+"""What `bot-grpo sandbox` judges: a component in a file, on standard input, or in each row of JSONL, CSV or parquet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.requirements import RequirementError, check_grammar
 from tasks.base import prompt_text, read_records
 
 KINDS = {".jsx", ".tsx", ".js", ".ts", ".md", ".txt", ".html"}
-ROWS = {".jsonl", ".parquet"}
+ROWS = {".jsonl", ".csv", ".parquet"}
 _CODE = {".jsx": "jsx", ".tsx": "tsx"}
 _READ_LIMIT = 16 << 20  # bytes; longer than any reply
 
@@ -77,8 +77,8 @@ def _rows(path: Path, prompt: str) -> list[Entry]:
         if "completion" not in record:
             raise UserError(f"{where} has no 'completion'; it has: {', '.join(map(str, record))}")
         item = Item(_text(record["completion"], where), requirements=_requirements(record.get("requirements"), where))
-        name = record.get("id")
-        entries.append(Entry(where if name is None else str(name), item, prompt_text(record.get("prompt")) or prompt))
+        name = where if record.get("id") in (None, "") else str(record["id"])
+        entries.append(Entry(name, item, prompt_text(record.get("prompt")) or prompt))
     return entries
 
 
@@ -95,7 +95,7 @@ def _text(completion: Any, where: str) -> str:
 def _requirements(value: Any, where: str) -> tuple[Mapping[str, Any], ...]:
     """Requirements as a task's rows have them, or as a run's rollouts do (`check` holds the requirement as JSON)."""
     try:
-        rules = json.loads(value) if isinstance(value, str) else value
+        rules = json.loads(value or "null") if isinstance(value, str) else value  # CSV's empty cells
         if not isinstance(rules, list | None):
             raise RequirementError(f"requirements are a list, not {type(rules).__name__}")
         found = tuple(_rule(rule) for rule in rules or ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import os
@@ -169,6 +170,18 @@ def test_rows_of_jsonl_and_of_a_runs_rollouts_are_a_component_each(
     entries = read_entries([str(tmp_path)], prompt="for the rest")
     assert [entry.item.requirements for entry in entries] == [(asked,), (), (), (asked,), (), tuple(plain)]
     assert [entry.prompt for entry in entries[3:]] == ["Say hi", "for the rest", "for the rest"]
+
+
+def test_rows_of_csv_are_a_component_each(tmp_path: Path) -> None:
+    asked = {"check": "text", "text": "hi"}
+    file = tmp_path / "a.csv"
+    with file.open("w", encoding="utf-8-sig", newline="") as out:  # as a spreadsheet writes it
+        columns = csv.writer(out)
+        columns.writerow(["completion", "id", "requirements"])
+        columns.writerows([[REPLY, "first", json.dumps([asked])], [REPLY, "", ""]])
+    first, second = read_entries([str(file)])
+    assert (first.name, first.item.text, first.item.requirements) == ("first", REPLY, (asked,))
+    assert (second.name, second.item.text, second.item.requirements) == (f"{file}:2", REPLY, ())
 
 
 def test_no_node_is_said_once_and_a_wrong_one_in_one_line(
