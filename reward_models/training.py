@@ -85,6 +85,8 @@ class TrainSettings:
         for name in ("epochs", "batch_size", "micro_batch_size", "learning_rate", "max_length"):
             if not 0 < getattr(self, name) < math.inf:
                 raise RewardError(f"{name} is a number above 0, not {getattr(self, name)!r}")
+        if self.max_steps < 1 and self.max_steps != -1:
+            raise RewardError(f"max_steps is a number above 0, or -1 (as many as epochs takes), not {self.max_steps!r}")
         if self.layers < 0:
             raise RewardError(f"layers is 0 (keep all) or more, not {self.layers!r}")
         if self.lora_r < 0:

@@ -256,6 +256,7 @@ def test_the_saved_settings(trained: tuple[Path, Trained]) -> None:
         ({"batch_size": 3, "micro_batch_size": 2}, "no multiple of 2"),
         ({"lora_r": -1}, "lora_r is 0"),
         ({"layers": -1}, "layers is 0"),
+        ({"max_steps": 0}, "max_steps is a number above 0, or -1"),
         ({"template": "x"}, "template is one of"),
     ],
 )
