@@ -21,7 +21,7 @@ from tasks.base import prompt_text
 KINDS = (".jsonl", ".csv", ".parquet")
 _TOKENS = ("token_ids", "spans")
 _NOTED = ("step", "kind", "group", "outcome")
-_A_RUNS_OWN = frozenset({*ROLLOUTS.names} - {"prompt", "completion", "requirements"})
+_A_RUNS_OWN = frozenset({*ROLLOUTS.names} - {"prompt", "completion", "requirements", "answer"})
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ def _reply(record: Mapping[str, Any], where: str, number: str) -> Reply:
     text = _completion(record["completion"], where)
     own = _A_RUNS_OWN if all(name in record for name in _TOKENS) else frozenset()
     row = {k: v for k, v in record.items() if k not in {"completion", "truncated", *own}}
+    if own and row.get("answer") is None:  # of a task without answers
+        row.pop("answer", None)
     if isinstance(row.get("row"), Mapping):  # the fields together, as in a data set to train on
         row |= row.pop("row")
     if "requirements" in row:

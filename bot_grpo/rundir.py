@@ -59,6 +59,7 @@ ROLLOUTS = pa.schema(
             pa.list_(pa.struct([("check", pa.string()), ("met", pa.bool_()), ("reason", pa.string())])),
         ),
         ("screenshot", pa.string()),
+        ("answer", pa.string()),
     ]
 )
 

@@ -47,6 +47,8 @@ def rollout_rows(
             "reason": one.reason,
             "truncated": one.rollout.truncated,
         }
+        if (answer := one.rollout.row.get("answer")) is not None:
+            row["answer"] = str(answer)
         verdict = one.signal.details.get("sandbox") if one.signal else None
         if isinstance(verdict, Outcome):
             row |= _verdict(run.path, verdict, one.rollout.row.get("requirements") or ())

@@ -10,11 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from bot_grpo.cli import main
 from bot_grpo.replies import Encoder, read_replies
 from bot_grpo.rundir import RunDir
+from bot_grpo.runrows import rollout_rows
+from reward_models.aime import AIMEReward
+from reward_models.base import Rollout
 from reward_models.contract import TEXTS
+from reward_models.scoring import score
 
 PLUGIN = '''
 import time
@@ -253,6 +258,17 @@ def test_a_runs_rollouts_keep_the_tokens_that_were_sampled(here: Path, capsys: p
     assert [first["id"], second["id"]] == ["step-00001:1", "step-00002:1"]
     (reply, _) = read_replies(here / "run")
     assert reply.row == {"prompt": "p", "requirements": [{"check": "role", "role": "button"}]}
+
+
+def test_a_runs_rollouts_keep_the_answer_that_its_reward_reads(here: Path) -> None:
+    run = RunDir(here / "run")
+    run.create(resume=False)
+    rollout = Rollout("1 + 6?", "7", (5,), ((0, 1),), {"answer": 7})
+    scored = score(AIMEReward(), [rollout])
+    run.write_rollouts("step-00001", rollout_rows(run, 1, "train", 1, scored, torch.zeros(1, 1), None))
+    (reply,) = read_replies(here / "run")
+    assert reply.row == {"prompt": "1 + 6?", "requirements": [], "answer": "7"}
+    assert score(AIMEReward(), [reply.rollout(lambda text: (text, (), ()))])[0].signal == scored[0].signal
 
 
 def test_a_reward_that_hangs_leaves_what_it_hung_on_unscored(here: Path) -> None:
