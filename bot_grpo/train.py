@@ -196,6 +196,8 @@ def _prompts_a_step(args: BoTGRPOConfig) -> int:
 
 
 def _check_prompts(args: BoTGRPOConfig, tokenizer: Any, rows: Sequence[TaskRow]) -> None:
+    if tokenizer.chat_template is None:
+        raise UserError(f"model {args.model!r} has no chat template: take its instruct model, or put one in its folder")
     limit = models.context_length(args.model)
     if limit is None:
         return

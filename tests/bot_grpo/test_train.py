@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -246,3 +247,16 @@ def test_an_alarm_ends_the_run_with_a_checkpoint_where_that_is_asked_for(
     assert f"alarm {name}:" in said
     assert f"stopped by {name}" in said
     assert "--resume auto" in said
+
+
+def test_a_model_without_a_chat_template_is_one_line(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = shutil.copytree(tiny, tmp_path / "bare")
+    (bare / "chat_template.jinja").unlink(missing_ok=True)
+    settings = json.loads((bare / "tokenizer_config.json").read_text())
+    settings.pop("chat_template", None)
+    (bare / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert train(bare, tmp_path / "run") == 2
+    assert "has no chat template" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
