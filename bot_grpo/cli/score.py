@@ -48,6 +48,8 @@ def main(argv: list[str]) -> int:
     specs = specs_of(args)
     if args.output is None and args.html is None:
         raise UserError("say where to write: --output FILE.jsonl, --html FILE.html, or both")
+    if args.output is not None and args.output.resolve() == args.input.resolve():
+        raise UserError(f"--output {args.output} is the --input, which would be lost: choose another")
     if args.html is not None:
         from bot_grpo.pages import check_name
 

@@ -298,6 +298,7 @@ def test_bad_input_half_way_leaves_an_earlier_output_as_it_was(here: Path, capsy
 SCORE_BAD = [
     (["--input", "rows.jsonl", "--output", "o.jsonl"], "name a reward model"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl"], "say where to write"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "./rows.jsonl"], "would be lost"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--html", "o.txt"], "must end in .html"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--html", "no/o.html"], "there is no folder no"),
     (["--args", "{}", "--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o"], "after the --reward"),
