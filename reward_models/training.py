@@ -215,7 +215,11 @@ def _classifier(settings: TrainSettings) -> Any:
     config.id2label, config.label2id = {0: "wrong", 1: "right"}, {"wrong": 0, "right": 1}
     if settings.layers:
         text = config.get_text_config()
-        text.num_hidden_layers = min(settings.layers, text.num_hidden_layers)
+        if settings.layers > text.num_hidden_layers:
+            raise RewardError(
+                f"layers is {settings.layers}, and {settings.model} has {text.num_hidden_layers}; 0 keeps all"
+            )
+        text.num_hidden_layers = settings.layers
         if getattr(text, "layer_types", None):
             text.layer_types = text.layer_types[: settings.layers]
     try:

@@ -207,6 +207,12 @@ def test_a_stopped_training_goes_on_to_the_same_model(base: str, tmp_path: Path)
     assert resumed.tokens.nll == pytest.approx(straight.tokens.nll, abs=1e-4)
 
 
+def test_more_layers_than_the_model_has_are_refused(base: str, tmp_path: Path) -> None:
+    settings = settings_for(base, max_steps=1, layers=3)
+    with pytest.raises(RewardError, match=r"layers is 3, and .* has 2; 0 keeps all"):
+        train(prepare(toy(4), settings), settings, tmp_path / "more")
+
+
 def test_rows_of_like_lengths_stand_together() -> None:
     lengths = [n * 7 % 50 for n in range(50)] + [200]
     order = _ByLength(lengths, 8, seed=0)
