@@ -36,7 +36,7 @@ def read_entries(names: Sequence[str], prompt: str = "") -> list[Entry]:
     """
     entries: list[Entry] = []
     for name in (each for given in names for each in _expanded(given)):
-        entries += _rows(Path(name), prompt) if Path(name).suffix in ROWS else [Entry(name, _item(name), prompt)]
+        entries += _rows(Path(name), prompt) if _kind(name) in ROWS else [Entry(name, _item(name), prompt)]
     return entries
 
 
@@ -47,10 +47,14 @@ def _expanded(name: str) -> list[str]:
     if not path.exists():
         raise UserError(f"there is no file or directory {name!r}")
     files = sorted(p for p in path.iterdir() if p.is_file())
-    found = [str(p) for p in files if p.suffix in KINDS] or [str(p) for p in files if p.suffix in ROWS]
+    found = [str(p) for p in files if _kind(p) in KINDS] or [str(p) for p in files if _kind(p) in ROWS]
     if not found:
         raise UserError(f"{name!r} holds no file of these kinds: {' '.join([*sorted(KINDS), *sorted(ROWS)])}")
     return found
+
+
+def _kind(name: str | Path) -> str:
+    return Path(name).suffix.lower()
 
 
 def _item(name: str) -> Item:
@@ -63,7 +67,7 @@ def _item(name: str) -> Item:
     except OSError as error:
         raise UserError(f"cannot read {name!r}: {error.strerror}") from error
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-    language = _CODE.get(Path(name).suffix)
+    language = _CODE.get(_kind(name))
     if language or len(data) > _READ_LIMIT:  # what is too long to be a reply is refused as code
         return Item(text, "code", language)
     return Item(text)

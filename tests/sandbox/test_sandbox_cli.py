@@ -184,6 +184,14 @@ def test_rows_of_csv_are_a_component_each(tmp_path: Path) -> None:
     assert (second.name, second.item.text, second.item.requirements) == (f"{file}:2", REPLY, ())
 
 
+def test_the_case_of_an_ending_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "A.JSONL").write_text(json.dumps({"completion": REPLY}) + "\n" + json.dumps({"completion": REPLY}))
+    (tmp_path / "B.TSX").write_text("export default () => <p>hi</p>;")
+    assert len(read_entries([str(tmp_path / "A.JSONL")])) == 2
+    (only,) = read_entries([str(tmp_path)])
+    assert (only.item.kind, only.item.language) == ("code", "tsx")
+
+
 def test_no_node_is_said_once_and_a_wrong_one_in_one_line(
     files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
