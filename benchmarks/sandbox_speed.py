@@ -123,9 +123,10 @@ def compile_rates(rounds: int, count: int) -> tuple[list[float], list[float]]:
     return ours, native
 
 
-def render_rates(rounds: int, count: int) -> tuple[list[float], list[float], list[float]]:
-    """A second, in turns: components of the sandbox; a new browser each, in a driver that runs already; screenshots."""
-    ours, fresh, bare = [], [], []
+def render_rates(rounds: int, count: int) -> tuple[list[float], list[float], list[float], list[float]]:
+    """A second, in turns: components of the sandbox with one worker, and with two; a new browser each, in a driver that
+    runs already; screenshots."""
+    ours, two, fresh, bare = [], [], [], []
     worker = setup.prepare_worker()
     node = setup.node()
     assert node is not None
@@ -134,13 +135,19 @@ def render_rates(rounds: int, count: int) -> tuple[list[float], list[float], lis
         NodeCompiler(node, worker, render=True, timeout_s=60) as compiler,
     ):
         shots = Path(folder)
-        with Sandbox(screenshots=shots / "ours", timeout_s=60) as sandbox:
-            _all(sandbox.run([Item(code, "code", "tsx") for code in _apps(count)]))
+        with (
+            Sandbox(screenshots=shots / "ours", timeout_s=60) as sandbox,
+            Sandbox(workers=2, screenshots=shots / "two", timeout_s=60) as pair,
+        ):
+            for one in (sandbox, pair):
+                _all(one.run([Item(code, "code", "tsx") for code in _apps(count)]))
             for _ in range(rounds):
                 codes = _apps(count)
                 outcomes: list[Outcome] = []
                 items = [Item(code, "code", "tsx") for code in codes]
                 ours.append(count / _timed(lambda items=items, to=outcomes: to.extend(_all(sandbox.run(items)))))  # type: ignore[misc]
+                more = [Item(code, "code", "tsx") for code in _apps(2 * count)]
+                two.append(len(more) / _timed(lambda items=more: _all(pair.run(items))))  # type: ignore[misc]
                 few = codes[: max(count // 5, 2)]
                 jobs = [
                     Job(c.script, c.css, c.bundles, timeout_s=60) for c in compiler.compile([Source(c) for c in few])
@@ -151,7 +158,7 @@ def render_rates(rounds: int, count: int) -> tuple[list[float], list[float], lis
                 same = [o.screenshot.name for o in outcomes[: len(few)] if o.screenshot]
                 if same != names:
                     sys.exit(f"the screenshots differ: {same} and {names}")
-    return ours, fresh, bare
+    return ours, two, fresh, bare
 
 
 async def _screenshots(job: Job, worker: Path, count: int) -> float:
@@ -233,9 +240,10 @@ def main() -> None:
     if args.only in (None, "compile"):
         _row("compile a 1.9 kB TSX component; native esbuild started once a file", *compile_rates(args.rounds, 160))
     if args.only in (None, "render"):
-        ours, fresh, bare = render_rates(args.rounds, 20)
+        ours, two, fresh, bare = render_rates(args.rounds, 20)
         _row("render, screenshot; a new browser each", ours, fresh)
         _row("render, screenshot; only page.screenshot, on a page that stands", ours, bare)
+        _row("the same by two workers", two, bare)
     if args.only in (None, "page"):
         _row("render and score the page by rules; only render", *page_rates(args.rounds, 20))
     if args.only in (None, "scoring"):
