@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eval_runs import settings
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from bot_grpo import eval_page
 from bot_grpo.eval_page import write_eval_page
@@ -62,39 +61,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def open_page(browser: Browser, page_file: Path) -> Iterator[Open]:
-    """Open the page; afterwards, fail if it logged anything, or asked for anything but itself."""
-    heard: list[str] = []
-    pages: list[Page] = []
-
-    def open_(file: Path = page_file, *, width: int = 1280, scheme: Any = "light") -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append("dialog"), dialog.dismiss()))
-        page.on("request", lambda r: heard.append(r.url) if r.url != file.as_uri() and r.url[:5] != "data:" else 0)
-        page.goto(file.as_uri())
-        page.wait_for_selector("html[data-ready]")
-        pages.append(page)
-        return page
-
-    yield open_
-    for page in pages:
-        page.context.close()
-    assert heard == []
+def open_page(open_file: Open, page_file: Path) -> Open:
+    return partial(open_file, page_file, height=900)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
@@ -170,7 +139,7 @@ def test_samples_are_read_by_keyboard(open_page: Open) -> None:
 
 
 def test_of_many_long_samples_the_middle_is_left_out(
-    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_file: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(eval_page, "BUDGET", 30 * 12 * 100)
     found = graded()
@@ -178,7 +147,7 @@ def test_of_many_long_samples_the_middle_is_left_out(
     found[0] = Graded(found[0].problem, (long, *found[0].samples[1:]), found[0].marks)
     target = tmp_path / "report.html"
     write_eval_page(target, figures(found), found, title="long")
-    page = open_page(target)
+    page = open_file(target, height=900)
     expect(page.locator("#sample")).to_contain_text("characters are left out here")
     expect(page.locator("#sample")).to_contain_text("\\boxed{7}")
     expect(page.locator("footer")).to_contain_text("Of 1 long sample the middle is left out here")

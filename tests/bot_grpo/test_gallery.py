@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from bot_grpo.errors import UserError
 from bot_grpo.gallery import Exhibit, write_gallery
@@ -111,41 +111,9 @@ def test_a_page_is_not_written_over_another_kind_of_file(tmp_path: Path) -> None
     assert write_gallery([], tmp_path / "g.html").components == 0
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Open]:
-    """Open a gallery; afterwards, fail if it logged anything, opened a dialog or asked for anything but itself."""
-    pages, heard = [], []
-
-    def open_(gallery: Path, *, width: int = 1280, height: int = 800, scheme: str = "light", at: str = "") -> Page:
-        view = {"width": width, "height": height}
-        page = browser.new_context(viewport=view, color_scheme=scheme, reduced_motion="reduce").new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append("dialog"), dialog.dismiss()))
-        page.on("request", lambda request: heard.append(request.url) if not own(request.url) else None)
-        page.goto(gallery.as_uri() + at)
-        page.wait_for_selector("html[data-ready]")
-        pages.append(page)
-        return page
-
-    def own(url: str) -> bool:
-        return url.startswith("data:") or (url.startswith("file:") and url.partition("#")[0].endswith(".html"))
-
-    yield open_
-    for page in pages:
-        page.context.close()
-    assert heard == []
+def open_page(open_file: Open) -> Open:
+    return partial(open_file, reduced_motion="reduce")
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from fake_run import write_fake_run
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from bot_grpo.report import write_report
 
@@ -20,45 +19,9 @@ expect.set_options(timeout=60_000)  # a busy machine is no failure
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-    )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Open]:
-    """Open a report; afterwards, fail if it logged anything or asked for anything but itself and its data URIs."""
-    pages, heard = [], []
-
-    def open_(report: Path, *, width: int = 1280, height: int = 800, scheme: str = "light") -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append("dialog"), dialog.dismiss()))
-        page.on("request", lambda request: heard.append(request.url) if not own(request.url, report) else None)
-        page.goto(report.as_uri())
-        page.wait_for_selector("html[data-ready]")
-        pages.append(page)
-        return page
-
-    yield open_
-    for page in pages:
-        page.context.close()
-    assert heard == []
-
-
-def own(url: str, report: Path) -> bool:
-    return url == report.as_uri() or url.startswith("data:")
+def open_page(open_file: Open) -> Open:
+    return partial(open_file, reduced_motion="reduce")
 
 
 @pytest.fixture(scope="module")
