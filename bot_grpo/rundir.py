@@ -5,11 +5,14 @@ runs/NAME/config.yaml  metrics.jsonl  rollouts/*.parquet  screenshots/*.png  che
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
+import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -64,6 +67,15 @@ ROLLOUTS = pa.schema(
 )
 
 
+TRAINING = "training.yaml"
+"""What an export calls the settings that its model was trained with."""
+
+
+SEAL = "trainer_state.json"
+"""The file of a checkpoint that is written last, and all at once: where it is, the checkpoint is whole."""
+_BEFORE_CONFIG = {".lock", ".config.yaml.tmp", "rollouts", "screenshots", "checkpoints"}
+
+
 class RunDir:
     """Writes (and, for resuming, cuts back) the files of one run."""
 
@@ -75,22 +87,37 @@ class RunDir:
         self.checkpoints = self.path / "checkpoints"
 
     def create(self, *, resume: bool) -> None:
-        """Make the folders. A folder that already holds a run is never written over.
+        """Make the folders, and hold the run for this process alone. A folder that holds a run is never written over.
 
         Raises:
-            UserError: it holds a run and `resume` is false, or it cannot be written.
+            UserError: it holds a run and `resume` is false, or what is no run; another process is at work on it; or it
+                cannot be written.
         """
         if self.path.exists() and not self.path.is_dir():
             raise UserError(f"{self.path} is a file; choose another --output_dir")
-        if not resume and self.path.is_dir() and any(self.path.iterdir()):
+        there = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
+        if there and not resume:
             raise UserError(
                 f"{self.path} already holds a run; choose another --output_dir, or go on with --resume auto"
             )
+        strange = sorted(there - _BEFORE_CONFIG)
+        if strange and not there & {"config.yaml", "metrics.jsonl"}:
+            raise UserError(f"{self.path} holds {strange[0]} and is no run; choose another --output_dir")
         try:
-            for folder in (self.path, self.rollouts, self.screenshots, self.checkpoints):
-                folder.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._hold()
+            for folder in (self.rollouts, self.screenshots, self.checkpoints):
+                folder.mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"{self.path} cannot be written: {error.strerror or error}") from error
+
+    def _hold(self) -> None:
+        """Lock the run until this process ends, however it ends; a child that outlives it does not hold the lock."""
+        self._lock = (self.path / ".lock").open("a")
+        try:
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"another process is at work on {self.path}; wait for it, or end it first") from error
 
     def write_config(self, settings: Mapping[str, Any]) -> None:
         """config.yaml: the resolved settings, versions and commit."""
@@ -114,12 +141,28 @@ class RunDir:
         return rows
 
     def cut_back(self, step: int) -> None:
-        """Forget what a stopped run wrote after the checkpoint of `step`, so that resuming writes it anew."""
-        rows = [r for r in self.read_metrics() if r.get("step", 0) <= step]
+        """Forget what a stopped run wrote after the checkpoint of `step`, so that resuming writes it anew.
+
+        Also what it did not finish writing, and how it ended. 0 forgets all but what is kept of the cold start and of
+        judges' answers.
+        """
+        for folder in self.checkpoints.glob("checkpoint-*"):  # first: what is kept must not be ahead of the metrics
+            if not (folder / SEAL).exists() or _number(folder) > step:
+                (folder / SEAL).unlink(missing_ok=True)
+                shutil.rmtree(folder)
+        (self.path / "summary.json").unlink(missing_ok=True)
+        if not step and (self.path / "model").is_dir():
+            shutil.rmtree(self.path / "model")
+        rows = [r for r in self.read_metrics() if 0 < step >= r.get("step", 0)]
         _replace(self.metrics_path, "".join(json.dumps(r) + "\n" for r in rows))
         for file in self.rollouts.glob("*.parquet"):
-            if int(file.stem.rsplit("-", 1)[-1]) > step:
+            if _number(file) > step or not step:
                 file.unlink()
+        for scratch in (*self.path.glob(".*.tmp"), *self.rollouts.glob(".*.tmp"), *self.checkpoints.glob(".*.tmp")):
+            if scratch.is_dir():
+                shutil.rmtree(scratch)
+            else:
+                scratch.unlink()
 
     def write_rollouts(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """rollouts/NAME.parquet, whole or not at all."""
@@ -131,14 +174,40 @@ class RunDir:
         """summary.json: how the run ended."""
         _replace(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
 
+    def read_summary(self) -> dict[str, Any]:
+        """summary.json; empty where the run has not ended."""
+        with suppress(OSError, ValueError):
+            return dict(json.loads((self.path / "summary.json").read_text(encoding="utf-8")))
+        return {}
+
     def last_checkpoint(self) -> Path | None:
-        """The newest whole checkpoint: trainer_state.json is the last file that is written of one."""
+        """The newest whole checkpoint."""
         found = [
-            (int(p.name.rsplit("-", 1)[-1]), p)
+            (_number(p), p)
             for p in self.checkpoints.glob("checkpoint-*")
-            if p.name.rsplit("-", 1)[-1].isdigit() and (p / "trainer_state.json").exists()
+            if p.name.rsplit("-", 1)[-1].isdigit() and (p / SEAL).exists()
         ]
         return max(found)[1] if found else None
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `target` at the end; who dies before has changed nothing."""
+    scratch, old = (target.with_name(f".{target.name}.{name}.tmp") for name in ("new", "old"))
+    for folder in (scratch, old):
+        shutil.rmtree(folder, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    yield scratch
+    if target.exists():
+        target.rename(old)
+    scratch.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _number(path: Path) -> int:
+    """The step in the name of a checkpoint or of a file of rollouts; -1 for none."""
+    number = path.stem.rsplit("-", 1)[-1]
+    return int(number) if number.isdigit() else -1
 
 
 def _replace(path: Path, text: str) -> None:

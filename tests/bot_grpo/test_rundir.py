@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,7 +14,7 @@ import pytest
 import yaml
 
 from bot_grpo.errors import UserError
-from bot_grpo.rundir import RunDir
+from bot_grpo.rundir import RunDir, whole_folder
 
 
 @pytest.fixture
@@ -77,3 +81,85 @@ def test_the_last_checkpoint_is_the_newest_whole_one(run: RunDir) -> None:
     found = run.last_checkpoint()
     assert found is not None
     assert found.name == "checkpoint-10"
+
+
+def test_beginning_anew_forgets_all_but_what_may_be_kept(run: RunDir) -> None:
+    for step in (0, 1):
+        run.log({"step": step})
+        run.write_rollouts(f"eval-{step:05d}", [{"step": step, "completion": "x"}])
+    for kept in ("checkpoints/cold-start/adapter.bin", "judge-cache/ab/ab.json"):
+        (run.path / kept).parent.mkdir(parents=True)
+        (run.path / kept).write_text("kept")
+    half = run.checkpoints / "checkpoint-1"
+    half.mkdir()
+    (half / "model.bin").write_text("half")
+    (run.rollouts / ".step-00002.tmp").write_text("half")
+    run.write_summary({"finished": True})
+    run.cut_back(0)
+    left = sorted(str(p.relative_to(run.path)) for p in run.path.rglob("*") if p.is_file() and p.name != ".lock")
+    assert left == ["checkpoints/cold-start/adapter.bin", "judge-cache/ab/ab.json", "metrics.jsonl"]
+    assert run.read_metrics() == []
+    assert run.read_summary() == {}
+
+
+def test_cutting_back_takes_later_checkpoints_away(run: RunDir) -> None:
+    """Or a kill soon after would let the next resume take one that the metrics know nothing of."""
+    for step in (2, 4):
+        (run.checkpoints / f"checkpoint-{step}").mkdir()
+        (run.checkpoints / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
+    run.cut_back(2)
+    assert [p.name for p in run.checkpoints.iterdir()] == ["checkpoint-2"]
+
+
+def test_a_folder_that_is_no_run_is_not_resumed_in(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(UserError, match=r"holds thesis\.tex and is no run"):
+        RunDir(tmp_path).create(resume=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_a_kill_left_without_a_config_is_resumed_in(run: RunDir) -> None:
+    RunDir(run.path).create(resume=True)
+
+
+_HOLDER = """
+import subprocess, sys, time
+from bot_grpo.rundir import RunDir, whole_folder
+run = RunDir(sys.argv[1])
+run.create(resume=True)
+child = subprocess.Popen([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"],
+                         stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_run_is_held_by_one_process_until_it_dies_though_its_child_lives(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _HOLDER, str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        orphan = int(holder.stdout.readline())
+        try:
+            with pytest.raises(UserError, match="another process is at work"):
+                RunDir(tmp_path / "run").create(resume=True)
+            holder.kill()
+            holder.wait()
+            os.kill(orphan, 0)
+            RunDir(tmp_path / "run").create(resume=True)
+        finally:
+            os.kill(orphan, signal.SIGKILL)
+
+
+def test_a_folder_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    with whole_folder(target) as folder:
+        (folder / "weights").write_text("first")
+    assert (target / "weights").read_text() == "first"
+    with pytest.raises(FileNotFoundError), whole_folder(target) as folder:
+        (folder / "weights").write_bytes((folder / "nothing").read_bytes())
+    assert (target / "weights").read_text() == "first"
+    with whole_folder(target) as folder:
+        (folder / "weights").write_text("third")
+    assert (target / "weights").read_text() == "third"
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
