@@ -139,10 +139,39 @@ def pure(
     outcome is added at the last token; the return of a token is the sum from there on. The baseline of a row is the
     others' summed returns over (K - 1) baseline_length, by default the widest process' T. adv_norm whitens the batch.
     """
+    reward_BT = pure_rewards(
+        step_rewards_BT, step_ends_BT, outcome_B, mask_BT, temperature=temperature, outcome_weight=outcome_weight
+    )
+    advantages_BT = pure_returns(reward_BT, mask_BT, groups, baseline_length=baseline_length, adv_norm=adv_norm)
+    return advantages_BT.to(_float(step_rewards_BT))
+
+
+def pure_rewards(
+    step_rewards_BT: Tensor,
+    step_ends_BT: Tensor,
+    outcome_B: Tensor,
+    mask_BT: Tensor,
+    *,
+    temperature: float = 0.1,
+    outcome_weight: float = 1.0,
+) -> Tensor:
+    """PURE's reward of each token, before returns are taken; a row's depends on that row alone. (B, T) wide."""
     mask_BT = mask_BT.bool()
     weight_BT = softmin_weights(step_rewards_BT, step_ends_BT.bool() & mask_BT, temperature)
     reward_BT = weight_BT * torch.where(weight_BT > 0, wide(step_rewards_BT), 0)
-    reward_BT = reward_BT + outcome_weight * _at_last_token(outcome_B, mask_BT)
+    return reward_BT + outcome_weight * _at_last_token(outcome_B, mask_BT)
+
+
+def pure_returns(
+    reward_BT: Tensor,
+    mask_BT: Tensor,
+    groups: Groups,
+    *,
+    baseline_length: float | None = None,
+    adv_norm: bool = True,
+) -> Tensor:
+    """PURE's advantages from the rewards of `pure_rewards`: returns, less the others' baseline. (B, T) wide."""
+    mask_BT, reward_BT = mask_BT.bool(), wide(reward_BT)
     return_BT = torch.where(mask_BT, suffix_sum(reward_BT), 0)
     if baseline_length is None:
         baseline_length = groups.largest(torch.tensor(mask_BT.shape[1], device=mask_BT.device)).item()
@@ -151,8 +180,7 @@ def pure(
     others_B = groups.spread(_inverse((rows_G - 1) * baseline_length, rows_G >= 2)) * (groups.spread(sum_G) - own_B)
     usable_BT = mask_BT & groups.spread(rows_G >= 2)[:, None]
     advantages_BT = torch.where(usable_BT, return_BT - others_B[:, None], 0)
-    advantages_BT = whiten(advantages_BT, usable_BT, groups) if adv_norm else advantages_BT
-    return advantages_BT.to(_float(step_rewards_BT))
+    return whiten(advantages_BT, usable_BT, groups) if adv_norm else advantages_BT
 
 
 def prime(
