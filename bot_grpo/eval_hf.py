@@ -26,7 +26,7 @@ class HFBackend:
         folder = policy_folder(name)
         base = adapter_base(folder)
         self._model = _load(folder, base, dtype)
-        self._tokenizer = _tokenizer(folder, base)
+        self._tokenizer: Any = models.load_policy_tokenizer(folder, base)
         self._prompter = Prompter(self._tokenizer, sampling.template)
         self._sampling, self._batch_size = sampling, batch_size
         self._context = models.context_length(base or folder)
@@ -70,7 +70,7 @@ class HFBackend:
                 f"there is too little memory for {len(rows)} samples at a time: lower --batch-size (or --max-tokens); "
                 "what was sampled is kept"
             ) from error
-        return [self._completion(ids) for ids in sampled]
+        return [self._completion(ids) for ids in sampled.ids]
 
     def _completion(self, ids: list[int]) -> Completion:
         ended = ids[-1] in self._eos
@@ -107,29 +107,11 @@ def _by_problem(requests: Iterable[Request]) -> Any:
 
 def _load(folder: str, base: str | None, dtype: str) -> Any:
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model: Any = models.load_model(base or folder, dtype=dtype)
-    if base is not None:
-        from peft import PeftModel
-
-        try:
-            model = PeftModel.from_pretrained(model, folder).merge_and_unload()
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
-            why = " ".join(str(error).split())[:160]
-            raise UserError(f"adapter {folder!r} does not fit its base model {base!r}: {why}") from error
+    model: Any = models.load_policy(folder, base, dtype=dtype)
     try:
         return model.to(device).eval()
     except torch.OutOfMemoryError as error:
         raise UserError(f"model {folder!r} does not fit into the memory of {_device_name(device)}") from error
-
-
-def _tokenizer(folder: str, base: str | None) -> Any:
-    """The adapter's own, which training saves with it, or else the base model's."""
-    if base is None:
-        return models.load_tokenizer(folder)
-    try:
-        return models.load_tokenizer(folder)
-    except UserError:
-        return models.load_tokenizer(base)
 
 
 def _eos_ids(model: Any, tokenizer: Any) -> list[int]:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
@@ -102,6 +103,36 @@ def load_model(name: str, *, dtype: torch.dtype | str = "auto", **kwargs: object
         return AutoModelForCausalLM.from_pretrained(resolve(name), dtype=dtype, **kwargs)
     except (OSError, ValueError) as error:
         raise _not_there(name, error) from error
+
+
+def load_policy(folder: str, base: str | None = None, *, dtype: str = "auto") -> PreTrainedModel:
+    """A plain model: the one in `folder`, or where that is an adapter (of `base`) the two of them merged.
+
+    They are merged in float32 and rounded once, so the weights are those that training sampled from. "auto": the dtype
+    that the weights (of the base) are kept in. Raises UserError.
+    """
+    if base is None:
+        return load_model(folder, dtype=dtype)
+    from peft import PeftModel
+
+    model = load_model(base, dtype=torch.float32)
+    kept = getattr(AutoConfig.from_pretrained(resolve(base)), "dtype", None) if dtype == "auto" else dtype
+    try:
+        merged: Any = PeftModel.from_pretrained(model, folder).merge_and_unload()
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        why = " ".join(str(error).split())[:160]
+        raise UserError(f"adapter {folder!r} does not fit its base model {base!r}: {why}") from error
+    return merged.to(getattr(torch, kept) if isinstance(kept, str) else kept or torch.float32)
+
+
+def load_policy_tokenizer(folder: str, base: str | None = None) -> PreTrainedTokenizerBase:
+    """The adapter's own tokenizer, which training saves with it, or else the base model's."""
+    try:
+        return load_tokenizer(folder)
+    except UserError:
+        if base is None:
+            raise
+        return load_tokenizer(base)
 
 
 def _not_there(name: str, error: Exception) -> UserError:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -105,19 +105,11 @@ class RunDir:
             raise UserError(f"{self.path} holds {strange[0]} and is no run; choose another --output_dir")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._hold()
+            self._lock = hold(self.path)
             for folder in (self.rollouts, self.screenshots, self.checkpoints):
                 folder.mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"{self.path} cannot be written: {error.strerror or error}") from error
-
-    def _hold(self) -> None:
-        """Lock the run until this process ends, however it ends; a child that outlives it does not hold the lock."""
-        self._lock = (self.path / ".lock").open("a")
-        try:
-            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(f"another process is at work on {self.path}; wait for it, or end it first") from error
 
     def write_config(self, settings: Mapping[str, Any]) -> None:
         """config.yaml: the resolved settings, versions and commit."""
@@ -147,7 +139,7 @@ class RunDir:
         judges' answers.
         """
         for folder in self.checkpoints.glob("checkpoint-*"):  # first: what is kept must not be ahead of the metrics
-            if not (folder / SEAL).exists() or _number(folder) > step:
+            if not (folder / SEAL).exists() or step_of(folder) > step:
                 (folder / SEAL).unlink(missing_ok=True)
                 shutil.rmtree(folder)
         (self.path / "summary.json").unlink(missing_ok=True)
@@ -156,7 +148,7 @@ class RunDir:
         rows = [r for r in self.read_metrics() if 0 < step >= r.get("step", 0)]
         _replace(self.metrics_path, "".join(json.dumps(r) + "\n" for r in rows))
         for file in self.rollouts.glob("*.parquet"):
-            if _number(file) > step or not step:
+            if step_of(file) > step or not step:
                 file.unlink()
         for scratch in (*self.path.glob(".*.tmp"), *self.rollouts.glob(".*.tmp"), *self.checkpoints.glob(".*.tmp")):
             if scratch.is_dir():
@@ -182,12 +174,13 @@ class RunDir:
 
     def last_checkpoint(self) -> Path | None:
         """The newest whole checkpoint."""
-        found = [
-            (_number(p), p)
-            for p in self.checkpoints.glob("checkpoint-*")
-            if p.name.rsplit("-", 1)[-1].isdigit() and (p / SEAL).exists()
-        ]
-        return max(found)[1] if found else None
+        return last_checkpoint(self.checkpoints)
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest whole checkpoint among a Trainer's; None where there is none."""
+    whole = [seal.parent for seal in folder.glob(f"checkpoint-*/{SEAL}") if step_of(seal.parent) >= 0]
+    return max(whole, key=step_of, default=None)
 
 
 @contextmanager
@@ -204,7 +197,20 @@ def whole_folder(target: Path) -> Iterator[Path]:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _number(path: Path) -> int:
+def hold(folder: Path) -> IO[str]:
+    """Lock a folder for as long as the file that is returned is open, at most until this process ends, however it ends.
+
+    A child that outlives the process does not hold the lock. Raises UserError where another process has it.
+    """
+    lock = (folder / ".lock").open("a")
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UserError(f"another process is at work on {folder}; wait for it, or end it first") from error
+    return lock
+
+
+def step_of(path: Path) -> int:
     """The step in the name of a checkpoint or of a file of rollouts; -1 for none."""
     number = path.stem.rsplit("-", 1)[-1]
     return int(number) if number.isdigit() else -1

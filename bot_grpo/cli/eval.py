@@ -171,17 +171,10 @@ def _as_trained(args: argparse.Namespace) -> None:
 
 def _run_config(model: str, task: str) -> tuple[Path, dict[str, Any]] | None:
     """config.yaml of the run that the model is of, if its task is the same."""
-    import yaml
+    from bot_grpo.rundir import config_of
 
-    folder = Path(model).expanduser()
-    for place in (folder, *folder.absolute().parents[:2]) if folder.is_dir() else ():
-        try:
-            found = yaml.safe_load((place / "config.yaml").read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError):
-            continue
-        if isinstance(found, dict) and found.get("task") == task and "algorithm" in found:
-            return place / "config.yaml", found
-    return None
+    found = config_of(Path(model).expanduser())
+    return found if found is not None and found[1]["task"] == task else None
 
 
 def _quiet() -> None:
