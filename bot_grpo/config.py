@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -162,6 +163,7 @@ class BoTGRPOConfig(GRPOConfig):
         self.sandbox_workers = str(self.sandbox_workers)  # a number in YAML
         if not torch.accelerator.is_available():
             self.use_cpu = True  # or transformers asks for it in words about bf16
+        os.environ.pop("ACCELERATE_MIXED_PRECISION", None)  # of `accelerate launch`; bf16 and fp16 have the last word
         super().__post_init__()
         if self.dynamic_sampling is None:
             self.dynamic_sampling = 3 if self.algorithm == "dapo" else 0

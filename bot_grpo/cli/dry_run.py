@@ -116,8 +116,8 @@ def _print_commands(args: BoTGRPOConfig, hardware: Hardware) -> None:
     print(
         f"\nthe server:  CUDA_VISIBLE_DEVICES={serving} trl vllm-serve --model {args.model} --tensor_parallel_size "
         f"{hardware.server_gpus} --max_model_len {args.vllm_max_model_length} --port {args.vllm_server_port}\n"
-        f"training:    CUDA_VISIBLE_DEVICES={training} accelerate launch --num_processes {hardware.processes} "
-        "-m bot_grpo train --config ... (and no --dry-run)"
+        f"training:    CUDA_VISIBLE_DEVICES={training} bot-grpo train --nproc {hardware.processes} "
+        "--config ... (and no --dry-run)"
     )
 
 

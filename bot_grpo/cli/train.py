@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,6 +16,10 @@ from safetensors import SafetensorError
 
 from bot_grpo.errors import UserError
 from bot_grpo.recipe_files import Recipe, parts, read_recipe, whole
+from reward_models.errors import RewardError
+from sandbox.errors import SetupError
+from sandbox.words import plural
+from tasks.errors import TaskError
 
 EXAMPLE = """examples:
   bot-grpo train --config react-smollm2-cpu
@@ -22,8 +27,10 @@ EXAMPLE = """examples:
   bot-grpo train --config runs/grpo-1/config.yaml --output_dir runs/grpo-1 --resume auto
   bot-grpo train --config react-qwen2.5-3b-24gb --dry-run             # settings, and whether it fits the GPU
   bot-grpo train --config aime-smollm3-3b-80gb --dry-run --gpu 48GB
+  bot-grpo train --config react-qwen2.5-3b-8gpu --nproc 4             # in four processes, a GPU each
 """
 _FULL_BYTES = 16 * 2**20
+_ONE_LINE = (UserError, RewardError, SetupError, TaskError)
 
 
 def main(argv: list[str]) -> int:
@@ -32,17 +39,32 @@ def main(argv: list[str]) -> int:
         _help()
         return 0
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    argv, processes, accelerate = _split_launch(argv)
     argv, dry, gpu = _split_dry_run(argv)
     if dry:
         from bot_grpo.cli.dry_run import dry_run
 
-        return dry_run(parse(argv), _split_config(argv)[1].hardware, gpu)
+        hardware = _split_config(argv)[1].hardware
+        return dry_run(parse(argv), replace(hardware, processes=processes or hardware.processes), gpu)
+    if processes is not None or accelerate is not None:
+        from bot_grpo.launch import launch
+
+        cpu = _wants_cpu(argv)
+        return launch(["train", *argv], processes=processes, config=accelerate, cpu=cpu)
+    try:
+        return _train(argv)
+    except _ONE_LINE:
+        _let_the_first_speak()
+        raise
+
+
+def _train(argv: list[str]) -> int:
     args = parse(argv)
     wanted, have = _split_config(argv)[1].hardware.processes, max(1, args.world_size)
     if wanted > have and args.process_index == 0:
         print(
-            f"note: this recipe is for {wanted} processes (accelerate launch --num_processes {wanted} -m bot_grpo "
-            f"train ...), and there {'is' if have == 1 else 'are'} {have}: a step has fewer completions than it means",
+            f"note: this recipe is for {wanted} processes (--nproc {wanted}), and there {plural(have, 'is', 'are')} "
+            f"{have}: a step has fewer completions than it means",
             file=sys.stderr,
         )
     _quiet()
@@ -56,6 +78,7 @@ def main(argv: list[str]) -> int:
         if out.exists() and shutil.disk_usage(out).free < _FULL_BYTES:
             raise UserError(f"the disk of {out} is full; free some space and go on with --resume auto") from error
         raise
+    _leave()
     return 0 if json.loads((run.path / "summary.json").read_text())["finished"] else 1
 
 
@@ -135,6 +158,51 @@ def _split_dry_run(argv: list[str]) -> tuple[list[str], bool, str | None]:
     return rest, dry, gpu
 
 
+def _split_launch(argv: list[str]) -> tuple[list[str], int | None, str | None]:
+    """The other words, the number of processes to start, and the accelerate config to start them with."""
+    rest: list[str] = []
+    found: dict[str, str] = {}
+    words = iter(argv)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in {"--nproc", "--accelerate"}:
+            found[name] = value if equals else next(words, "")
+        else:
+            rest.append(word)
+    number = found.get("--nproc")
+    if number is not None and not (number.isdigit() and int(number)):
+        raise UserError(f"--nproc wants the number of processes to train in, 1 or more; it is {number!r}")
+    if found.get("--accelerate") == "":
+        raise UserError("--accelerate wants ddp, fsdp2, zero2, zero3, or a file")
+    if found and "LOCAL_RANK" in os.environ:
+        raise UserError(f"this is one of several processes already, and {', '.join(found)} would start more in each")
+    return rest, None if number is None else int(number), found.get("--accelerate")
+
+
+def _wants_cpu(argv: list[str]) -> bool:
+    """Whether `use_cpu` is set, by a flag or in the config; without a second's imports."""
+    rest, recipe = _split_config(argv)
+    for word, following in zip(rest, [*rest[1:], ""], strict=False):
+        name, equals, value = word.partition("=")
+        if name in {"--use_cpu", "--use-cpu"}:
+            return (value if equals else following).lower() in {"true", "1", "yes", "y", "t", ""}
+    return bool(recipe.settings.get("use_cpu", False))
+
+
+def _leave() -> None:
+    """Several processes part in order; NCCL complains of one that just ends."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def _let_the_first_speak() -> None:
+    """Of several processes that fail alike the first says why; its end ends the others, if they wait for that."""
+    if int(os.environ.get("RANK", "0")) > 0:
+        time.sleep(20)
+
+
 def _split_config(argv: list[str]) -> tuple[list[str], Recipe]:
     rest, name = [], None
     words = iter(argv)
@@ -177,6 +245,7 @@ def _help() -> None:
     from trl import GRPOConfig
 
     from bot_grpo.config import BoTGRPOConfig
+    from bot_grpo.launch import config_names
 
     print(f"usage: bot-grpo train [--config RECIPE_OR_FILE] [--SETTING VALUE ...]\n\n{EXAMPLE}")
     tasks, names, hardware = (", ".join(part) for part in parts())
@@ -185,7 +254,11 @@ def _help() -> None:
         f"  and TASK-MODEL-HARDWARE of: {tasks}; {names}; {hardware}\n\n"
         "only look:\n"
         f"  --{'dry-run':<26} print the settings and an estimate of the memory, without a model; nothing is written\n"
-        f"  --{'gpu':<26} the GPU that --dry-run compares with: 24GB, 80GB, ...\n\nsettings of this project:"
+        f"  --{'gpu':<26} the GPU that --dry-run compares with: 24GB, 80GB, ...\n\n"
+        "several processes:\n"
+        f"  --{'nproc':<26} train in so many processes, by accelerate launch: a GPU each, or on CPUs\n"
+        f"  --{'accelerate':<26} how: {', '.join(config_names())}, or a config of accelerate (default: ddp)\n\n"
+        "settings of this project:"
     )
     base = {f.name for f in dataclasses.fields(GRPOConfig)}
     for f in dataclasses.fields(BoTGRPOConfig):

@@ -114,7 +114,7 @@ def test_a_dry_run_ends_with_1_where_it_does_not_fit(capsys: pytest.CaptureFixtu
 def test_too_few_processes_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--output_dir", str(tmp_path / "run"), "--prompts", "nothing.jsonl"]
     assert main(["train", "--config", "react-qwen2.5-3b-8gpu", *out]) == 2
-    assert "for 4 processes (accelerate launch --num_processes 4" in capsys.readouterr().err
+    assert "for 4 processes (--nproc 4)" in capsys.readouterr().err
     assert main(["train", "--config", "react-qwen2.5-3b-24gb", *out]) == 2
     assert "processes" not in capsys.readouterr().err
 
