@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -166,6 +167,8 @@ class StopOnInterrupt(TrainerCallback):
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        if os.environ.get("RANK", "0") != "0":  # one of several processes, and all were asked
+            return
         print("\nstopping after this step, with a checkpoint (Ctrl-C again stops at once, without)", file=sys.stderr)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

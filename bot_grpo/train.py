@@ -23,6 +23,7 @@ from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
 from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
+from bot_grpo.together import StopTogether
 from bot_grpo.trainer import BoTGRPOTrainer
 from sandbox.words import counted, plural
 
@@ -80,7 +81,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             train_dataset=_dataset(args, train_rows),
             eval_dataset=_dataset(args, eval_rows) if eval_rows else None,
             processing_class=tokenizer,
-            callbacks=[log, stop, lost],
+            callbacks=[log, stop, lost, StopTogether()],
         )
         log.trainer = trainer
         for noisy in (PrinterCallback, ProgressCallback):
