@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from peft import PeftModel
@@ -93,6 +93,13 @@ def _roomy_cache(model: PreTrainedModel) -> DynamicCache:
     return cache
 
 
+class Samples(NamedTuple):
+    """Completions, groups together, and the log-probability of each token under what it was drawn from."""
+
+    ids: list[list[int]]
+    logps: list[list[float]]
+
+
 @torch.no_grad()
 def sample_groups(
     model: PreTrainedModel,
@@ -106,14 +113,14 @@ def sample_groups(
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
     seeds: Sequence[int] | None = None,
-) -> list[list[int]]:
-    """Sample `group_size` completions for each of P prompts; returns P * group_size id lists, groups together.
+) -> Samples:
+    """Sample `group_size` completions for each of P prompts: P * group_size of them.
 
     A completion ends with its EOS, or after `max_new_tokens` without one. `seeds` has one number a row: each row then
     has random numbers of its own, whatever other rows are in the batch and however long they stay.
     """
     rows = len(prompt_ids) * group_size
-    out: list[list[int]] = [[] for _ in range(rows)]
+    out = Samples([[] for _ in range(rows)], [[] for _ in range(rows)])
     uniform_BT = None if seeds is None else row_draws(seeds, max_new_tokens).to(model.device)
     ids_PS, mask_PS = _left_pad(prompt_ids, pad_token_id, model.device)
     positions_PS = (mask_PS.cumsum(1) - 1).clamp(min=0)
@@ -136,9 +143,10 @@ def sample_groups(
 
     for step in range(max_new_tokens):
         uniform_B = None if uniform_BT is None else uniform_BT[alive, step]
-        token_B = sample_tokens(logits_BV, temperature, generator, top_p=top_p, uniform_B=uniform_B)
-        for row, token in zip(alive.tolist(), token_B.tolist(), strict=True):
-            out[row].append(token)
+        token_B, prob_B = _draw(logits_BV, temperature, generator, top_p, uniform_B)
+        for row, token, logp in zip(alive.tolist(), token_B.tolist(), prob_B.log().tolist(), strict=True):
+            out.ids[row].append(token)
+            out.logps[row].append(logp)
         going = (~torch.isin(token_B, eos)).nonzero()[:, 0]
         if step + 1 == max_new_tokens or going.numel() == 0:
             break
@@ -178,31 +186,43 @@ def sample_tokens(
     have at least that probability. `uniform_B` are the rows' random numbers in [0, 1), else `generator` gives them.
     Returns (B,) int64.
     """
+    return _draw(logits_BV, temperature, generator, top_p, uniform_B)[0]
+
+
+def _draw(
+    logits_BV: Tensor, temperature: float, generator: torch.Generator | None, top_p: float, uniform_B: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Tokens as `sample_tokens` gives them, and their probabilities, float32."""
     if temperature == 0:
-        return logits_BV.argmax(-1)
+        token_B = logits_BV.argmax(-1)
+        return token_B, torch.ones_like(token_B, dtype=torch.float32)
     probs_BV = torch.softmax(logits_BV.float() / temperature, -1)
     if uniform_B is None:
         uniform_B = torch.rand(len(probs_BV), generator=generator, device=probs_BV.device)
     if top_p < 1:
-        return _from_nucleus(probs_BV, top_p, uniform_B)
+        token_B, mass_B = _from_nucleus(probs_BV, top_p, uniform_B)
+        return token_B, probs_BV.gather(-1, token_B[:, None])[:, 0] / mass_B
     cumulative_BV = probs_BV.cumsum(-1)
     token_B1 = torch.searchsorted(cumulative_BV, uniform_B[:, None] * cumulative_BV[:, -1:], right=True)
-    return token_B1.clamp(max=logits_BV.size(-1) - 1)[:, 0]
+    token_B1 = token_B1.clamp(max=logits_BV.size(-1) - 1)
+    return token_B1[:, 0], probs_BV.gather(-1, token_B1)[:, 0]
 
 
-def _from_nucleus(probs_BV: Tensor, top_p: float, uniform_B: Tensor, likeliest: int = 64) -> Tensor:
-    """Tokens of the nucleus. It is seldom large, so more of the vocabulary is sorted only for the rows where it is."""
+def _from_nucleus(probs_BV: Tensor, top_p: float, uniform_B: Tensor, likeliest: int = 64) -> tuple[Tensor, Tensor]:
+    """Tokens of the nucleus and its mass. It is seldom large, so more of the vocabulary is sorted only for the rows
+    where it is."""
     width = min(likeliest, probs_BV.size(-1))
     probs_BK, ids_BK = probs_BV.topk(width, -1)
     cumulative_BK = probs_BK.cumsum(-1)
     size_B1 = (cumulative_BK < top_p).sum(-1, keepdim=True) + 1
     last_B1 = size_B1.clamp(max=width) - 1
-    drawn_B1 = torch.searchsorted(cumulative_BK, uniform_B[:, None] * cumulative_BK.gather(-1, last_B1), right=True)
-    token_B = ids_BK.gather(-1, torch.minimum(drawn_B1, last_B1))[:, 0]
+    mass_B1 = cumulative_BK.gather(-1, last_B1)
+    drawn_B1 = torch.searchsorted(cumulative_BK, uniform_B[:, None] * mass_B1, right=True)
+    token_B, mass_B = ids_BK.gather(-1, torch.minimum(drawn_B1, last_B1))[:, 0], mass_B1[:, 0]
     wide = (size_B1[:, 0] > width).nonzero()[:, 0]
     if width < probs_BV.size(-1) and wide.numel():
-        token_B[wide] = _from_nucleus(probs_BV[wide], top_p, uniform_B[wide], 16 * likeliest)
-    return token_B
+        token_B[wide], mass_B[wide] = _from_nucleus(probs_BV[wide], top_p, uniform_B[wide], 16 * likeliest)
+    return token_B, mass_B
 
 
 def _left_pad(sequences: list[list[int]], pad: int, device: Any) -> tuple[Tensor, Tensor]:
@@ -213,7 +233,7 @@ def _left_pad(sequences: list[list[int]], pad: int, device: Any) -> tuple[Tensor
 
 
 class GroupRollouts:
-    """TRL `rollout_func`: (prompts, trainer) -> prompt_ids, completion_ids.
+    """TRL `rollout_func`: (prompts, trainer) -> prompt_ids, completion_ids, logprobs of the completions' tokens.
 
     TRL hands over every prompt num_generations times in a row. Where a group straddles two processes each has a part of
     it, so rows share a prompt in runs of the greatest common divisor of the group's size and the number of rows.
@@ -234,7 +254,7 @@ class GroupRollouts:
             share = 1
         model.eval()
         try:
-            completion_ids = sample_groups(
+            sampled = sample_groups(
                 self._policy.refresh(),
                 prompt_ids[::share],
                 group_size=share,
@@ -245,4 +265,4 @@ class GroupRollouts:
             )
         finally:
             model.train(training)
-        return {"prompt_ids": prompt_ids, "completion_ids": completion_ids, "logprobs": None}
+        return {"prompt_ids": prompt_ids, "completion_ids": sampled.ids, "logprobs": sampled.logps}

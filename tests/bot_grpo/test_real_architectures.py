@@ -112,9 +112,9 @@ def test_vllm_is_told_the_stop_tokens_for_it_reads_no_model_of_ours(
 def test_the_sampler_stops_at_each_of_several_tokens(policy: Path) -> None:
     model = models.load_model(str(policy), dtype=torch.float32).eval()
     asked: dict[str, Any] = {"group_size": 24, "max_new_tokens": 4, "pad_token_id": 0, "seeds": list(range(24))}
-    free = sample_groups(model, [[5, 6, 7]], eos_token_ids=[-1], **asked)
+    free = sample_groups(model, [[5, 6, 7]], eos_token_ids=[-1], **asked).ids
     stops = sorted({row[1] for row in free[:2]} | {free[2][2]})  # what some rows sample on their way
-    held = sample_groups(model, [[5, 6, 7]], eos_token_ids=stops, **asked)
+    held = sample_groups(model, [[5, 6, 7]], eos_token_ids=stops, **asked).ids
     for row, whole in zip(held, free, strict=True):
         end = next((i for i, token in enumerate(whole) if token in stops), 3)
         assert row == whole[: end + 1]

@@ -22,7 +22,7 @@ def generate(model: Any, prompts: list[list[int]] = PROMPTS, **changes: Any) -> 
         "pad_token_id": tiny.PAD,
         "generator": torch.Generator().manual_seed(0),
     }
-    return sample_groups(model, prompts, **(settings | changes))
+    return sample_groups(model, prompts, **(settings | changes)).ids
 
 
 # -- the folded policy ------------------------------------------------------------------------------------------------
