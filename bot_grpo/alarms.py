@@ -17,11 +17,11 @@ Row = Mapping[str, Any]
 class Alarms:
     """Takes each step's metrics as they come. An alarm sounds once when its sign appears, and again if it comes back.
 
-    `w_g` is the weight of the outcome in the reward.
+    `w_g` is the weight of the outcome in the reward, `sampler_gap` the mean gap in nats that a sampler may have.
     """
 
-    def __init__(self, w_g: float = 1.0) -> None:
-        self._w_g = w_g
+    def __init__(self, w_g: float = 1.0, sampler_gap: float = 0.1) -> None:
+        self._w_g, self._sampler_gap = w_g, sampler_gap
         self._rows: list[Row] = []
         self._sounding: set[str] = set()
 
@@ -110,6 +110,30 @@ class Alarms:
             return ""
         return "over half of all tokens have a local reward at its bound, which tells them apart no more: rescale it"
 
+    def _gap(self) -> str:
+        values = self._values("sampler/gap")
+        if not values or max(values) <= self._sampler_gap:  # the largest so far: it is said once
+            return ""
+        return (
+            f"the sampler's log-probabilities were {max(values):.2g} nats a token from the trainer's, and over "
+            f"{self._sampler_gap:g} (sampler_gap_alarm) they are no longer the same policy: check that both have one "
+            "dtype and one model, that weights reach vLLM (a server: see its log, and start it with `trl vllm-serve`), "
+            "that vllm_max_model_length holds prompt and completion, and that top_p, top_k, min_p and "
+            "repetition_penalty leave the distribution as it is"
+        )
+
+    def _stale(self) -> str:
+        values = self._values("sampler/gap")
+        if len(values) < 2 * WINDOW:
+            return ""
+        first, grown = statistics.median(values[:WINDOW]), max(_medians(values[WINDOW:]))
+        if grown <= max(3 * first, 0.2 * self._sampler_gap):
+            return ""
+        return (
+            f"the sampler's gap grew from {first:.2g} to {grown:.2g} nats a token, as it does where new weights do not "
+            "reach it: look for failed weight updates in vLLM's log, and start its server again"
+        )
+
     def _blank(self) -> str:
         blank, compiles = self._before_and_now("blank_rate"), self._before_and_now("compile_rate")
         if blank is None or compiles is None or blank[1] - blank[0] <= 0.1 or compiles[1] <= compiles[0]:
@@ -118,6 +142,11 @@ class Alarms:
             f"more compiles ({compiles[0]:.0%} to {compiles[1]:.0%}), but more pages are blank ({blank[0]:.0%} to "
             f"{blank[1]:.0%}): weigh the requirements more, or blank_penalty"
         )
+
+
+def _medians(values: list[float]) -> list[float]:
+    """Of every window of `WINDOW` steps."""
+    return [statistics.median(values[i : i + WINDOW]) for i in range(len(values) - WINDOW + 1)]
 
 
 SIGNS: dict[str, Callable[[Alarms], str]] = {
@@ -129,4 +158,6 @@ SIGNS: dict[str, Callable[[Alarms], str]] = {
     "kl_spike": Alarms._kl,
     "saturated_reward": Alarms._saturated,
     "blank_pages": Alarms._blank,
+    "sampler_gap": Alarms._gap,
+    "stale_sampler": Alarms._stale,
 }

@@ -46,6 +46,7 @@ _SAMPLERS_BUSINESS = (
 )
 
 
+_IMPORTANCE_MODES = ("token_truncate", "token_mask", "sequence_truncate", "sequence_mask")
 _DTYPES = ("auto", "bfloat16", "float16", "float32")
 
 
@@ -146,6 +147,13 @@ class BoTGRPOConfig(GRPOConfig):
         default=True,
         metadata={"help": "Sample with the adapter folded in and groups sharing their prompt (no vLLM)."},
     )
+    sampler_gap_alarm: float = field(
+        default=0.1,
+        metadata={
+            "help": "Alarm where the sampler's log-probabilities are on average this far (nats a token) from the "
+            "trainer's. Two bfloat16 engines differ by a tenth of it; another template or old weights by more."
+        },
+    )
     stop_on_alarm: bool = field(
         default=False,
         metadata={"help": "End the run, with a checkpoint, at the first alarm (bot_grpo/README.md lists them)."},
@@ -209,6 +217,11 @@ class BoTGRPOConfig(GRPOConfig):
             "lora_r": (self.lora_r >= 0, "0 (all weights) or more"),
             "answer_form": (self.answer_form in get_args(Form), "one of " + ", ".join(get_args(Form))),
             "model_dtype": (self.model_dtype in _DTYPES, "one of " + ", ".join(_DTYPES)),
+            "sampler_gap_alarm": (self.sampler_gap_alarm > 0, "a number of nats above 0"),
+            "vllm_importance_sampling_mode": (
+                self.vllm_importance_sampling_mode in _IMPORTANCE_MODES,
+                "one of " + ", ".join(_IMPORTANCE_MODES),
+            ),
             "max_unscored": (0 <= self.max_unscored <= 1, "a share, between 0 and 1"),
             "w_g": (math.isfinite(self.w_g) and self.w_g >= 0, "a number, 0 or more"),
             "w_s": (math.isfinite(self.w_s) and self.w_s >= 0, "a number, 0 or more"),
@@ -243,6 +256,11 @@ class BoTGRPOConfig(GRPOConfig):
             notes.append(
                 f"{self.algorithm} differs from its likes by its ratio, which is 1 with one update a batch; set "
                 "num_iterations above 1, or steps_per_generation above gradient_accumulation_steps"
+            )
+        if self.use_vllm and (self.top_p < 1 or self.top_k > 0 or self.min_p or self.repetition_penalty != 1):
+            notes.append(
+                "vLLM samples from less than the policy (top_p, top_k, min_p or repetition_penalty): sampler/gap shows "
+                "it, and vllm_importance_sampling_correction weighs what it can"
             )
         return notes
 

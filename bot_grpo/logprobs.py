@@ -16,7 +16,7 @@ from torch import Tensor
 
 PER_TOKEN = (
     *("completion_ids", "completion_mask", "advantages", "weights", "loss_mask"),
-    *("old_per_token_logps", "ref_per_token_logps"),
+    *("old_per_token_logps", "ref_per_token_logps", "sampling_per_token_logps"),
 )
 
 

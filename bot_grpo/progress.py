@@ -26,7 +26,13 @@ class RunLog(TrainerCallback):
     """Writes a line of metrics a step, shows progress, and sounds alarms (`alarms.py`), to stop there if asked to."""
 
     def __init__(
-        self, run: RunDir, *, console: Console | None = None, w_g: float = 1.0, stop_on_alarm: bool = False
+        self,
+        run: RunDir,
+        *,
+        console: Console | None = None,
+        w_g: float = 1.0,
+        sampler_gap: float = 0.1,
+        stop_on_alarm: bool = False,
     ) -> None:
         self.run = run
         self.trainer: BoTGRPOTrainer | None = None
@@ -35,7 +41,7 @@ class RunLog(TrainerCallback):
         self._task: Any = None
         self._started = 0.0
         self._step_seconds = 0.0
-        self._alarms = Alarms(w_g)
+        self._alarms = Alarms(w_g, sampler_gap)
         self._stop_on_alarm = stop_on_alarm
         self.stopped_by = ""  # names of the alarms that ended the run
         self.last_eval: dict[str, float] = {}

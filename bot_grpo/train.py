@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from bot_grpo import models
+from bot_grpo import models, vllm_setup
 from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start
 from bot_grpo.config import BoTGRPOConfig
@@ -40,6 +40,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         keep_freed_memory()
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
+    vllm_setup.check(args)
     train_rows, eval_rows = load_rows(args)
     reward = RunReward(args.rewards, _reward_settings(args), own=OWN_REWARD[args.task])
     _check_batch(args, len(train_rows))
@@ -57,7 +58,9 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     _announce(args, run, console, len(train_rows), len(eval_rows))
 
     started = time.time()
-    log = RunLog(run, console=console, w_g=args.w_g, stop_on_alarm=args.stop_on_alarm)
+    log = RunLog(
+        run, console=console, w_g=args.w_g, sampler_gap=args.sampler_gap_alarm, stop_on_alarm=args.stop_on_alarm
+    )
     stop, lost = StopOnInterrupt(), StopOnUnscored(args.max_unscored)
     with reward.opened(run, args.sandbox_workers, args.sandbox_timeout) as reward_model, stop.listening():
         torch.manual_seed(args.seed)

@@ -22,6 +22,7 @@ from torch import Tensor
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
+from bot_grpo import vllm_setup
 from bot_grpo.advantages import overlong_penalty
 from bot_grpo.algorithms import Prepared, ScoredBatch
 from bot_grpo.config import BoTGRPOConfig
@@ -33,6 +34,7 @@ from bot_grpo.logprobs import by_length, completion_logps, without_padding
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
 from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
+from bot_grpo.sampler_gap import SamplerGap
 from bot_grpo.step_stats import PolicyStats, pass_rates, reward_averages
 from reward_models.base import TokenRewardModel
 from sandbox.words import counted
@@ -77,7 +79,7 @@ class BoTGRPOTrainer(GRPOTrainer):
         self.algorithm = args.make_algorithm()
         self.run = run
         self._timers = {"generate": 0.0, "score": 0.0}
-        self._policy_stats = PolicyStats()
+        self._policy_stats, self._sampler_gap = PolicyStats(), SamplerGap()
         self._refilled: Refilled | None = None  # what TRL is about to ask for
         self._warned = False
         self._fresh = False  # a generation batch has just been made, and not yet been cut
@@ -89,11 +91,14 @@ class BoTGRPOTrainer(GRPOTrainer):
             kwargs["rollout_func"] = lambda prompts, trainer: self._rollouts(prompts)
         before = args.beta
         args.beta = float("ref_logps" in self.algorithm.needs)  # to TRL, the sign that there must be a reference
-        super().__init__(model=model, reward_funcs=[self.collector], args=args, **kwargs)
+        with vllm_setup.explained(args):
+            super().__init__(model=model, reward_funcs=[self.collector], args=args, **kwargs)
         args.beta = before
         if self.accelerator.ddp_handler is not None:
             self.accelerator.ddp_handler.gradient_as_bucket_view = True  # or gradients take their memory twice
         self.collector.eos_token_ids = set(self.eos_token_ids)
+        if self.use_vllm:  # it reads the generation config on disk, and what ends a completion may be set elsewhere
+            self.vllm_generation.generation_kwargs.setdefault("stop_token_ids", sorted(self.eos_token_ids))
         alone_on_cpu = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
         self._compact_head = alone_on_cpu and not args.cast_lm_head_to_fp32
         self._check(kwargs)
@@ -175,6 +180,8 @@ class BoTGRPOTrainer(GRPOTrainer):
         self._write("train", self.collector.batch, batch, prepared)
         # TRL's correction for a sampler that isn't quite the policy (vLLM) scales the policy term, not the KL.
         output["advantages"] = prepared.advantages_BT * output.get("importance_sampling_ratio", 1.0)
+        if self.args.gradient_accumulation_steps % (self._slices * self.num_iterations) == 0:
+            output.pop("old_per_token_logps", None)  # one update: TRL needs them for its correction, the loss does not
         output["weights"] = prepared.weights_BT
         output["loss_mask"] = batch.mask_BT if batch.loss_mask_BT is None else batch.loss_mask_BT
         return output
@@ -271,6 +278,9 @@ class BoTGRPOTrainer(GRPOTrainer):
     def _compute_loss(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         inputs = without_padding(inputs)
         logps_BT, entropies_BT = self._logps(model, inputs, entropies=True)
+        if inputs.get("sampling_per_token_logps") is not None:  # against the policy from before the first update
+            old_BT = inputs.get("old_per_token_logps", logps_BT)
+            self._sampler_gap.add(inputs["sampling_per_token_logps"], old_BT, inputs["loss_mask"])
         loss, metrics = self.algorithm.policy_loss(
             inputs["advantages"],
             inputs["weights"],
@@ -343,7 +353,8 @@ class BoTGRPOTrainer(GRPOTrainer):
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """TRL averages over micro-batches; policy figures are averaged over tokens, and the largest ratio is kept."""
         if self.model.training:
-            self._metrics["train"].update({k: [v] for k, v in self._policy_stats.take(self.accelerator).items()})
+            for stats in (self._policy_stats, self._sampler_gap):
+                self._metrics["train"].update({k: [v] for k, v in stats.take(self.accelerator).items()})
         super().log(logs, start_time)
 
     def _log_rewards(self, batch: ScoredBatch) -> None:

@@ -1,0 +1,40 @@
+"""Training that samples with vLLM: whether it can begin, and what its failures mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from bot_grpo.errors import UserError
+
+_INSTEAD = "or sample with transformers: --use_vllm false"
+
+
+def check(args: Any) -> None:
+    """Raises UserError where `use_vllm` is set and vLLM is not installed, before a model is loaded in vain."""
+    if args.use_vllm and find_spec("vllm") is None:
+        raise UserError(f"use_vllm: vLLM is not installed here: pip install 'bot-grpo[vllm]', {_INSTEAD}")
+
+
+@contextmanager
+def explained(args: Any) -> Iterator[None]:
+    """Around the making of a trainer: what is wrong with vLLM's server becomes a UserError."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # NotImplementedError is a RuntimeError
+        if not (args.use_vllm and args.vllm_mode == "server"):
+            raise
+        where = args.vllm_server_base_url or f"http://{args.vllm_server_host}:{args.vllm_server_port}"
+        start = f"trl vllm-serve --model {args.model}"
+        text = str(error)
+        if "reached" in text:
+            why = f"no vLLM server answers at {where} after {args.vllm_server_timeout:g} seconds; start it: {start}"
+        elif "needs a CUDA device" in text:
+            why = f"its weights travel over NCCL, which needs a CUDA device here; use vllm_mode: colocate, {_INSTEAD}"
+        elif "development endpoints" in text or "no weight-transfer engine" in text:
+            why = f"the server at {where} takes no weights; start it in this way: {start}"
+        else:
+            raise
+        raise UserError(f"vllm_mode server: {why}") from error
