@@ -184,9 +184,15 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 @contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `target` at the end; who dies before has changed nothing."""
+def whole_folder(target: Path, *, makes: bool = True) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `target` at the end; who dies before has changed nothing.
+
+    Of several processes that fill it one `makes` it, and comes to the end when the others have.
+    """
     scratch, old = (target.with_name(f".{target.name}.{name}.tmp") for name in ("new", "old"))
+    if not makes:
+        yield scratch
+        return
     for folder in (scratch, old):
         shutil.rmtree(folder, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -195,6 +201,22 @@ def whole_folder(target: Path) -> Iterator[Path]:
         target.rename(old)
     scratch.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def config_of(model: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The settings of the run that a model's folder is of, and the file that has them; None where there is no such run.
+
+    `model` is the run itself, its model, one of its checkpoints, or an export.
+    """
+    for place in (model, *model.absolute().parents[:2]) if model.is_dir() else ():
+        for file in (place / "config.yaml", place / TRAINING):
+            try:
+                found = yaml.safe_load(file.read_text(encoding="utf-8"))
+            except (OSError, ValueError, yaml.YAMLError):
+                continue
+            if isinstance(found, dict) and "algorithm" in found and "task" in found:
+                return file, found
+    return None
 
 
 def hold(folder: Path) -> IO[str]:
