@@ -196,7 +196,11 @@ def whole_folder(target: Path, *, makes: bool = True) -> Iterator[Path]:
     for folder in (scratch, old):
         shutil.rmtree(folder, ignore_errors=True)
     scratch.mkdir(parents=True)
-    yield scratch
+    try:
+        yield scratch
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
     if target.exists():
         target.rename(old)
     scratch.rename(target)
