@@ -21,7 +21,7 @@ def picture(found: Mapping[str, Any]) -> str:
     high = HEIGHT + 14 + 18 * -(-len(names) // legend)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="11" '
-        f'role="img" aria-label="Held-out rates by training step, {escape(", ".join(names))}">'
+        f'role="img" aria-label="Curves by training step, {escape(", ".join(names))}">'
         f'<rect width="{wide}" height="{high}" fill="#ffffff"/>'
     ]
     for i, metric in enumerate(metrics):
@@ -47,8 +47,9 @@ def _chart(found: Mapping[str, Any], metric: str, thresholds: Sequence[float], l
     def y(value: float) -> float:
         return HEIGHT - PAD + 10 - (value - low) / (high - low) * (HEIGHT - PAD - 20)
 
+    kind = "held out" if metric.startswith("eval/") else "training"
     parts = [
-        f'<text x="{left + PAD}" y="14" fill="#111111" font-weight="bold">held out: {escape(label(metric))}</text>'
+        f'<text x="{left + PAD}" y="14" fill="#111111" font-weight="bold">{kind}: {escape(label(metric))}</text>'
     ]
     for tick in [low + i * (high - low) / 5 for i in range(6)]:
         parts.append(
