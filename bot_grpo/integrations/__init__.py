@@ -1,0 +1,1 @@
+"""The algorithms and rewards of this package inside other trainers."""
