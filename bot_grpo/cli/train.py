@@ -28,6 +28,7 @@ EXAMPLE = """examples:
   bot-grpo train --config react-qwen2.5-3b-24gb --dry-run             # settings, and whether it fits the GPU
   bot-grpo train --config aime-smollm3-3b-80gb --dry-run --gpu 48GB
   bot-grpo train --config react-qwen2.5-3b-8gpu --nproc 4             # in four processes, a GPU each
+  bot-grpo train --config react-smollm2-cpu --push-to-hub --hub-model-id me/my-model
 """
 _FULL_BYTES = 16 * 2**20
 _ONE_LINE = (UserError, RewardError, SetupError, TaskError)
@@ -68,6 +69,7 @@ def _train(argv: list[str]) -> int:
             file=sys.stderr,
         )
     _quiet()
+    repo = _hub_id(args)
     from bot_grpo.train import train
 
     out = Path(args.output_dir)
@@ -79,7 +81,41 @@ def _train(argv: list[str]) -> int:
             raise UserError(f"the disk of {out} is full; free some space and go on with --resume auto") from error
         raise
     _leave()
-    return 0 if json.loads((run.path / "summary.json").read_text())["finished"] else 1
+    finished = json.loads((run.path / "summary.json").read_text())["finished"]
+    if repo is not None and args.process_index == 0:
+        _publish(run.path, repo, args.hub_private_repo, finished=finished)
+    return 0 if finished else 1
+
+
+def _hub_id(args: Any) -> str | None:
+    """What to push to when all steps are done; then TRL, which would push checkpoints without a card, is asked for
+    nothing. Raises UserError where it could not work."""
+    from bot_grpo.hub import check_push
+
+    if args.hub_token:
+        raise UserError("hub_token would be written into every checkpoint: set HF_TOKEN, or run `hf auth login`")
+    if not args.push_to_hub:
+        return None
+    if not args.hub_model_id:
+        raise UserError("--push-to-hub wants a name: --hub-model-id OWNER/NAME")
+    for name in ("hub_strategy", "hub_revision"):
+        if getattr(args, name) != type(args).__dataclass_fields__[name].default:
+            raise UserError(f"{name}: the model is pushed once, when all steps are done; leave it out")
+    check_push(args.hub_model_id)
+    args.push_to_hub = False
+    return str(args.hub_model_id)
+
+
+def _publish(run: Path, repo: str, private: bool | None, *, finished: bool) -> None:
+    if not finished:
+        print(f"not pushed to {repo}: give --push-to-hub --hub-model-id {repo} again when you go on")
+        return
+    from bot_grpo.hub import push
+    from bot_grpo.publish import export, find_source
+
+    done = export(find_source(str(run)), run / "export", hub_id=repo)
+    print(f"wrote {done.path}; pushing it to {repo}", flush=True)
+    print(f"pushed: {push(done.path, repo, private=private)}")
 
 
 def parse(argv: list[str]) -> Any:
@@ -271,4 +307,10 @@ def _help() -> None:
                  "eval_steps", "save_steps", "num_iterations", "use_vllm", "report_to"):  # fmt: skip
         field = BoTGRPOConfig.__dataclass_fields__[name]
         print(f"  --{name:<26} {' '.join(str(field.metadata.get('help', '')).split())[:150]}")
+    print(
+        "\npublishing:\n"
+        f"  --{'push_to_hub':<26} when all steps are done, write RUN/export (`bot-grpo export`) and upload it\n"
+        f"  --{'hub_model_id':<26} where to: OWNER/NAME; the token is the one of `hf auth login` or HF_TOKEN\n"
+        f"  --{'hub_private_repo':<26} a repository that is made is private"
+    )
     print("\nevery other field of trl.GRPOConfig is a setting too; on the command line and in a config alike")
