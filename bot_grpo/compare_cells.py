@@ -26,7 +26,7 @@ Curve = Sequence[tuple[int, float]]
 """(step, value) of a metric at each evaluation, steps rising."""
 
 _NAME = re.compile(r"(?P<arm>.+)-seed(?P<seed>\d+|N)")
-_OWN = {"algorithm", "algorithm_settings", "seed", "output_dir", "started", "versions", "commit"}
+_OWN = {"algorithm", "algorithm_settings", "seed", "output_dir", "started", "versions", "commit", "completions_a_step"}
 _TRL = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "num_iterations": 1, "num_generations": 8}
 """TRL's defaults of what decides how many rollouts a step takes: config.yaml leaves defaults out."""
 

@@ -43,19 +43,21 @@ def refill(
     rows: Sequence[Row],
     groups: Groups,
     *,
-    sample: Callable[[list[Row]], Rollouts],
+    sample: Callable[[list[Row], list[int], int], Rollouts],
     score: Callable[[list[Row], Rollouts], list[Scored]],
     draw: Callable[[int, int], list[Row]],
     attempts: int,
 ) -> Refilled:
     """Sample and score `rows`, then put new prompts where a group's outcomes are all equal, at most `attempts` times.
 
+    sample(rows, places, attempt) samples rows for these places among the process' rows; attempt 0 is the first sample.
     draw(attempt, n) gives n new prompts, the same on all processes. A group with fewer than two scored rollouts shows
     no contrast either. A process samples only its own rows; one that has none to refill calls neither `sample` nor
     `score`. Each attempt takes one reduction of two numbers a group.
     """
     rows, index = list(rows), groups.index_B.tolist()
-    rollouts = {name: list(v) if isinstance(v, list | tuple) else v for name, v in sample(rows).items()}
+    first = sample(rows, list(range(len(rows))), 0)
+    rollouts = {name: list(v) if isinstance(v, list | tuple) else v for name, v in first.items()}
     scored = score(rows, rollouts)
     equal_G = _without_contrast(scored, groups)
     tried, refilled = 0, 0
@@ -65,7 +67,7 @@ def refill(
         at = [i for i, group in enumerate(index) if group in new]
         if at:
             fresh_rows = [new[index[i]] for i in at]
-            fresh = sample(fresh_rows)
+            fresh = sample(fresh_rows, at, tried + 1)
             _put(rows, at, fresh_rows)
             _put(scored, at, score(fresh_rows, fresh))
             for name, values in rollouts.items():

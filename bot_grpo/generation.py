@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from peft import PeftModel
 from peft.tuners.lora import LoraLayer
@@ -166,6 +167,11 @@ def sample_groups(
     return out
 
 
+def seeds_of(key: Sequence[int], rows: Sequence[int]) -> list[int]:
+    """A seed for each row number, which depends on that number and on `key` alone."""
+    return [int(np.random.SeedSequence([*key, row]).generate_state(1, np.uint64)[0]) >> 1 for row in rows]
+
+
 def row_draws(seeds: Sequence[int], draws: int) -> Tensor:
     """`draws` numbers in [0, 1) a row, from a generator of the row's own: (rows, draws) float32, alike everywhere."""
     return torch.stack([torch.rand(draws, generator=torch.Generator().manual_seed(seed)) for seed in seeds])
@@ -237,6 +243,7 @@ class GroupRollouts:
 
     TRL hands over every prompt num_generations times in a row. Where a group straddles two processes each has a part of
     it, so rows share a prompt in runs of the greatest common divisor of the group's size and the number of rows.
+    Each row has random numbers of its own (`trainer.row_seeds`): a batch is the same on any number of processes.
     """
 
     def __init__(self) -> None:
@@ -262,6 +269,7 @@ class GroupRollouts:
                 eos_token_ids=list(trainer.eos_token_ids),
                 pad_token_id=trainer._tokenizer.pad_token_id,
                 temperature=trainer.temperature,
+                seeds=trainer.row_seeds(len(prompt_ids)),
             )
         finally:
             model.train(training)

@@ -20,7 +20,7 @@ from bot_grpo.errors import UserError
 
 RECIPES = Path(__file__).with_name("recipes")
 _PARTS = ("tasks", "models", "hardware")
-_RECORDED = {"versions", "commit", "started"}  # config.yaml of a run holds them; they are no settings
+_RECORDED = {"versions", "commit", "started", "completions_a_step"}  # in the config.yaml of a run, and no settings
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ class RewardCollector:
         self._text = TokenText(tokenizer)
         self.batch: list[Scored] = []
         self.ready: list[Scored] | None = None  # scores that are known before TRL asks for them
+        self.repeats = 0  # so many of the next rows, the last ones, only fill the batch: they are not scored
         self.seconds = 0.0
 
     def __call__(
@@ -44,7 +45,9 @@ class RewardCollector:
     ) -> list[float | None]:
         rows = columns.get("row") or ["{}"] * len(prompts)
         ready, self.ready = self.ready, None
-        self.batch = self.score(prompts, completion_ids, rows) if ready is None else ready
+        own, self.repeats = len(prompts) - self.repeats, 0
+        self.batch = self.score(prompts[:own], completion_ids[:own], rows[:own]) if ready is None else ready
+        self.batch += [Scored(Rollout("", ""), None, np.zeros(0), "a repeat")] * (len(prompts) - len(self.batch))
         return [None if s.signal is None else s.signal.outcome for s in self.batch]
 
     def score(self, prompts: Sequence[Any], completion_ids: Sequence[list[int]], rows: Sequence[str]) -> list[Scored]:

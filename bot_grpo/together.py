@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import yaml
 from transformers import TrainerCallback
+
+from bot_grpo.errors import UserError
+from sandbox.words import counted
+
+BATCH = "completions_a_step"
+"""What a run's config.yaml calls the rollouts of a generation batch, of all processes."""
+
+
+def is_sharded(args: Any) -> bool:
+    """Whether no process will hold the whole weights: FSDP, and DeepSpeed's ZeRO-3."""
+    deepspeed = getattr(args, "deepspeed_plugin", None)
+    fsdp = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() in {"true", "1"} or bool(args.fsdp)
+    return fsdp or (deepspeed is not None and deepspeed.zero_stage == 3)
+
+
+def check(args: Any, folder: Path) -> None:
+    """Raises UserError: these settings don't go with how the processes share the model, or with the run to resume."""
+    if args.cold_start_steps and (is_sharded(args) or getattr(args, "deepspeed_plugin", None) is not None):
+        raise UserError(
+            "a cold start needs whole weights in each process, and FSDP and DeepSpeed share them out: make it under "
+            "ddp or in one process, and train the model that comes of it, with cold_start_steps: 0"
+        )
+    path = folder / "config.yaml"
+    if args.resume is None or not path.is_file():
+        return
+    before, now = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get(BATCH), args.generation_batch_size
+    if before not in (None, now):
+        on = counted(max(1, args.world_size), "process", "processes")
+        raise UserError(
+            f"this run has {before} completions a step, and on {on} these settings give {now}; choose "
+            "per_device_train_batch_size and gradient_accumulation_steps so that the batch stays the same"
+        )
 
 
 class StopTogether(TrainerCallback):

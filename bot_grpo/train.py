@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from bot_grpo import models, vllm_setup
+from bot_grpo import models, together, vllm_setup
 from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start
 from bot_grpo.config import BoTGRPOConfig
@@ -23,7 +23,6 @@ from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
 from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
-from bot_grpo.together import StopTogether
 from bot_grpo.trainer import BoTGRPOTrainer
 from sandbox.words import counted, plural
 
@@ -41,6 +40,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     run = RunDir(str(args.output_dir))
     args.make_algorithm()
     vllm_setup.check(args)
+    together.check(args, run.path)
     train_rows, eval_rows = load_rows(args)
     reward = RunReward(args.rewards, _reward_settings(args), own=OWN_REWARD[args.task])
     _check_batch(args, len(train_rows))
@@ -50,7 +50,8 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
     if main:
         run.create(resume=args.resume is not None)
-        run.write_config({**args.changed(), "output_dir": str(run.path), "started": time.strftime("%Y-%m-%d %H:%M:%S")})
+        about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), together.BATCH: args.generation_batch_size}
+        run.write_config({**args.changed(), "output_dir": str(run.path), **about})
         if checkpoint is not None:
             run.cut_back(int(checkpoint.name.rsplit("-", 1)[-1]))
     _wait_for_all(args)
@@ -84,7 +85,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             train_dataset=_dataset(args, train_rows),
             eval_dataset=_dataset(args, eval_rows) if eval_rows else None,
             processing_class=tokenizer,
-            callbacks=[log, stop, lost, StopTogether()],
+            callbacks=[log, stop, lost, together.StopTogether()],
         )
         log.trainer = trainer
         for noisy in (PrinterCallback, ProgressCallback):

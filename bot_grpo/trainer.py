@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from datasets import IterableDataset
+from datasets import Dataset, IterableDataset
 from torch import Tensor
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
@@ -25,10 +25,12 @@ from trl import GRPOTrainer
 from bot_grpo import vllm_setup
 from bot_grpo.advantages import overlong_penalty
 from bot_grpo.algorithms import Prepared, ScoredBatch
+from bot_grpo.batch_files import load_batches, save_batches
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.dynamic_sampling import Refilled, Rollouts, Row, draw_rows, refill
 from bot_grpo.errors import UserError
-from bot_grpo.generation import GroupRollouts
+from bot_grpo.eval_rows import EvalRows
+from bot_grpo.generation import GroupRollouts, seeds_of
 from bot_grpo.groups import Groups
 from bot_grpo.logprobs import by_length, completion_logps, without_padding
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
@@ -36,6 +38,7 @@ from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
 from bot_grpo.sampler_gap import SamplerGap
 from bot_grpo.step_stats import PolicyStats, pass_rates, reward_averages
+from bot_grpo.together import is_sharded
 from reward_models.base import TokenRewardModel
 from sandbox.words import counted
 
@@ -63,7 +66,7 @@ class BoTGRPOTrainer(GRPOTrainer):
     num_generations_eval: int
     max_completion_length: int
     _buffered_inputs: Any
-    _eval_batches = _eval_rows = 0  # of the evaluation that is going on
+    _eval = EvalRows()
 
     _tag_names = ["trl", "grpo", "bot-grpo"]  # noqa: RUF012
 
@@ -82,10 +85,11 @@ class BoTGRPOTrainer(GRPOTrainer):
         self._policy_stats, self._sampler_gap = PolicyStats(), SamplerGap()
         self._refilled: Refilled | None = None  # what TRL is about to ask for
         self._warned = False
+        self._drawn: tuple[int, Sequence[int]] | None = None  # attempt and places of the rows that refilling samples
         self._fresh = False  # a generation batch has just been made, and not yet been cut
         self.collector = RewardCollector(reward_model, kwargs["processing_class"])
         self._sampler = kwargs.pop("rollout_func", None)
-        if self._sampler is None and args.fast_sampling and not args.use_vllm:
+        if self._sampler is None and args.fast_sampling and not args.use_vllm and not is_sharded(args):
             self._sampler = GroupRollouts()
         if self._sampler is not None or args.dynamic_sampling:
             kwargs["rollout_func"] = lambda prompts, trainer: self._rollouts(prompts)
@@ -138,7 +142,8 @@ class BoTGRPOTrainer(GRPOTrainer):
     def _refill(self, inputs: list[Row]) -> Refilled:
         """Sample and score the batch, and sample groups without contrast anew (see `dynamic_sampling`)."""
 
-        def sample(rows: list[Row]) -> Rollouts:
+        def sample(rows: list[Row], places: list[int], attempt: int) -> Rollouts:
+            self._drawn = attempt, [self.accelerator.process_index * len(inputs) + place for place in places]
             with self._timed("generate"):
                 return self._sample([row["prompt"] for row in rows])
 
@@ -147,13 +152,23 @@ class BoTGRPOTrainer(GRPOTrainer):
             return self.collector.score(prompts, rollouts["completion_ids"], about)
 
         def draw(attempt: int, n: int) -> list[Row]:
-            return draw_rows(self.train_dataset, n, key=(self.args.seed, self._step, attempt))
+            return draw_rows(self.train_dataset, n, key=(self.args.seed, self._batch_number, attempt))
 
         groups = self._groups(len(inputs))
         attempts = int(self.args.dynamic_sampling or 0)
         done = refill(inputs, groups, sample=sample, score=score, draw=draw, attempts=attempts)
+        self._drawn = None
         self._log_refill(done)
         return done
+
+    def row_seeds(self, rows: int) -> list[int]:
+        """A seed for each row that is about to be sampled: by its place in the batch of all processes, not by their
+        number, and by the run's seed, the batch and the attempt."""
+        first = self.accelerator.process_index * rows if self.model.training else self._eval.first(rows)
+        if not self.model.training:
+            return seeds_of((self.args.seed, 1), range(first, first + rows))
+        attempt, places = self._drawn or (0, range(first, first + rows))
+        return seeds_of((self.args.seed, 0, self._batch_number, attempt), places)
 
     def _generate(self, prompts: list[Any]) -> Any:
         with self._timed("generate"):
@@ -167,13 +182,16 @@ class BoTGRPOTrainer(GRPOTrainer):
         if training and self.args.dynamic_sampling:
             self._refilled = self._refill(inputs)
             inputs, self.collector.ready = self._refilled.rows, self._refilled.scored
+        own = len(inputs) if training else self._eval.own(len(inputs))
+        self.collector.repeats = len(inputs) - own
         output = super()._generate_and_score_completions(inputs)
         self._refilled = None
         self._timers["score"] += self.collector.seconds - scored_before
         batch = self._scored_batch(output)
-        self._log_rewards(batch)
+        self._log_rewards(batch, own)
         if not training:
-            self._write("eval", self.collector.batch, batch, None)
+            self._write("eval", self.collector.batch[:own], batch, None)
+            self._eval.next(len(inputs))
             return output
         self._fresh = True
         prepared = self._advantages(batch)
@@ -307,7 +325,10 @@ class BoTGRPOTrainer(GRPOTrainer):
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluate with random numbers of its own: the same for every run of a seed, and none taken from training."""
-        self._eval_batches = self._eval_rows = 0
+        rows = args[0] if args else kwargs.get("eval_dataset")
+        rows = self.eval_dataset if rows is None else rows
+        total = len(rows) * self.num_generations_eval if isinstance(rows, Dataset) else None
+        self._eval = EvalRows(total, **self._place)
         with _own_random_numbers(self.args.seed, self.accelerator.device):
             return super().evaluate(*args, **kwargs)
 
@@ -328,15 +349,16 @@ class BoTGRPOTrainer(GRPOTrainer):
         """A checkpoint in the middle of a generation batch keeps the batch: resuming goes on with it."""
         if self._step % (self._slices * self.num_iterations):
             folder = Path(self._get_output_dir(trial=trial)) / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-            folder.mkdir(parents=True, exist_ok=True)
-            torch.save(self._buffered_inputs, folder / self._buffer_name)
+            save_batches(folder, self._buffered_inputs, **self._place)
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
-        path = Path(checkpoint or "") / self._buffer_name
-        if checkpoint is not None and path.exists():
-            self._buffered_inputs = torch.load(path, map_location=self.accelerator.device, weights_only=True)
+        if checkpoint is not None:
+            updates = max(1, self._slices // self.args.gradient_accumulation_steps)
+            cut = {"slices": self._slices, "updates": updates, **self._place}
+            self._buffered_inputs = load_batches(Path(checkpoint), device=self.accelerator.device, **cut)
+        if self._buffered_inputs is not None:
             self._step = self.state.global_step * self.args.gradient_accumulation_steps
 
     @property
@@ -345,8 +367,13 @@ class BoTGRPOTrainer(GRPOTrainer):
         return int(self.args.steps_per_generation or 1)
 
     @property
-    def _buffer_name(self) -> str:
-        return f"generation_batch_{self.accelerator.process_index}.pt"
+    def _batch_number(self) -> int:
+        """Of the generation batch at hand, from 0: the same on any number of processes."""
+        return self._step // (self._slices * self.num_iterations)
+
+    @property
+    def _place(self) -> dict[str, int]:
+        return {"rank": self.accelerator.process_index, "processes": self.accelerator.num_processes}
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -357,11 +384,11 @@ class BoTGRPOTrainer(GRPOTrainer):
                 self._metrics["train"].update({k: [v] for k, v in stats.take(self.accelerator).items()})
         super().log(logs, start_time)
 
-    def _log_rewards(self, batch: ScoredBatch) -> None:
+    def _log_rewards(self, batch: ScoredBatch, own: int) -> None:
         assert batch.local_rewards_BT is not None
-        parts = batch.mask_BT.sum(1), batch.outcome_B, batch.local_rewards_BT
+        parts = batch.mask_BT.sum(1)[:own], batch.outcome_B[:own], batch.local_rewards_BT[:own]
         bound = self.args.w_s * self.collector.model.bound
-        scored, training = self.collector.batch, self.model.training
+        scored, training = self.collector.batch[:own], self.model.training
         averages = reward_averages(scored, *parts, self.accelerator, bound=bound)
         if not training:
             averages |= pass_rates(scored, self.num_generations_eval, self.accelerator)
@@ -401,13 +428,12 @@ class BoTGRPOTrainer(GRPOTrainer):
             return
         step = self.state.global_step + (1 if kind == "train" else 0)
         size = self.num_generations if kind == "train" else self.num_generations_eval
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        first = rank * len(scored)
+        rank, world = self._place["rank"], self._place["processes"]
+        local = len(batch.mask_BT)
+        first = rank * local if kind == "train" else self._eval.first(local)
         prefix = {"train": "step", "eval": "eval"}[kind] + (f"-rank{rank}" if world > 1 else "")
-        if kind == "eval":  # an evaluation may take several batches
-            first += self._eval_rows
-            prefix += f"-batch{self._eval_batches}" if self._eval_batches else ""
-            self._eval_batches, self._eval_rows = self._eval_batches + 1, self._eval_rows + world * len(scored)
+        if kind == "eval" and self._eval.batches:  # an evaluation may take several
+            prefix += f"-batch{self._eval.batches}"
         rows = rollout_rows(self.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
         self.run.write_rollouts(f"{prefix}-{step:05d}", rows)
 

@@ -31,7 +31,7 @@ class Bench:
     def __init__(self, supply: list[list[str]], *, rank: int = 0) -> None:
         self.supply, self.rank, self.sampled, self.drawn = supply, rank, 0, 0
 
-    def sample(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def sample(self, rows: list[dict[str, Any]], places: list[int], attempt: int) -> dict[str, Any]:
         first = self.sampled
         self.sampled += len(rows)
         ids = [[self.rank, first + i, row["id"]] for i, row in enumerate(rows)]

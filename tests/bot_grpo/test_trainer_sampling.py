@@ -173,6 +173,7 @@ def stand_in(model: Any, *, group: int) -> Any:
         max_completion_length=4,
         temperature=1.0,
         eos_token_ids=[tiny.EOS],
+        row_seeds=lambda rows: list(range(rows)),
         _tokenizer=tokenizer,
         _tokenize_prompts=lambda prompts: (tokenizer(prompts)["input_ids"], None, {}),
     )

@@ -1,0 +1,33 @@
+"""Which rows of an evaluation a process has, over batches and processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class EvalRows:
+    """Where an evaluation of `total` rows (None: not known) has got to; all processes have equal shares of a batch.
+
+    accelerate fills up the last batch of several processes with rows from the beginning, so that shares stay equal.
+    """
+
+    total: int | None = None
+    rank: int = 0
+    processes: int = 1
+    batches: int = 0
+    rows: int = 0  # before this batch, of all processes
+
+    def first(self, rows: int) -> int:
+        """The number of this process' first row of a batch in which it has `rows`."""
+        return self.rows + self.rank * rows
+
+    def own(self, rows: int) -> int:
+        """How many of its `rows` of this batch are no repeats; those stand at the end."""
+        if self.total is None or self.processes == 1:
+            return rows
+        return min(rows, max(0, self.total - self.first(rows)))
+
+    def next(self, rows: int) -> None:
+        """The batch, in which each process had `rows`, is done."""
+        self.batches, self.rows = self.batches + 1, self.rows + self.processes * rows
