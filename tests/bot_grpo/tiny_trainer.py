@@ -164,6 +164,7 @@ def trainer(
     reward: Any = None,
     rollouts: Any = "fixed",
     data: Any = None,
+    eval_data: Any = None,
     **changes: Any,
 ) -> BoTGRPOTrainer:
     """A trainer of a tiny model; `rollouts` None samples."""
@@ -176,6 +177,7 @@ def trainer(
         StubReward() if reward is None else reward,
         config(folder, **changes),
         train_dataset=prompts() if data is None else data,
+        eval_dataset=eval_data,
         processing_class=tokenizer,
         **extra,
     )
