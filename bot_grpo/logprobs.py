@@ -2,7 +2,8 @@
 
 Off CUDA, TRL's fused head projects every position of the batch onto the vocabulary, twice (its backward recomputes
 each tile). With a vocabulary of 49,152 that is nearly half of a 135M model's update. Here only completions are
-projected, once, by the model's own forward pass: whatever it does to its logits (scales them, caps them) is done.
+projected, a tile of tokens at a time (`_TiledLogps`), by the model's own forward pass: whatever it does to its logits
+(scales them, caps them) is done.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ PER_TOKEN = (
     *("completion_ids", "completion_mask", "advantages", "weights", "loss_mask"),
     *("old_per_token_logps", "ref_per_token_logps", "sampling_per_token_logps"),
 )
+TILE = 2**25
+"""Logits at a time: 128 MB in float32."""
+
+Context = Callable[[], AbstractContextManager[Any]]
 
 
 def completion_logps(
@@ -27,13 +32,13 @@ def completion_logps(
     mask_BT: Tensor,
     *,
     temperature: float = 1.0,
-    autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    autocast: Context = nullcontext,
     batch_size: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """log pi of each completion token, and the entropy (nats) of its distribution; 0 where the mask is.
 
     Args:
-        model: a causal language model, or a `PeftModel` around one.
+        model: a causal language model of transformers, or a `PeftModel` around one.
         ids_BS, attention_BS: prompt and completion together; the completion is the last T columns.
         mask_BT: true on completion tokens.
         temperature: logits are divided by it, as they were in sampling.
@@ -52,23 +57,112 @@ def completion_logps(
 
 
 def _rows(
-    model: Any,
-    ids_BS: Tensor,
-    attention_BS: Tensor,
-    mask_BT: Tensor,
-    temperature: float,
-    autocast: Callable[[], AbstractContextManager[Any]],
+    model: Any, ids_BS: Tensor, attention_BS: Tensor, mask_BT: Tensor, temperature: float, autocast: Context
 ) -> tuple[Tensor, Tensor]:
-    end, width = ids_BS.size(1), mask_BT.size(1)
-    before_T = torch.arange(end - width - 1, end - 1, device=ids_BS.device)  # what predicts token t stands before it
+    causal = model.get_base_model() if hasattr(model, "get_base_model") else model
+    width = mask_BT.size(1)
     with autocast():
-        output = model(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False, logits_to_keep=before_T)
-    all_NV = (output.logits[mask_BT].float() / temperature).log_softmax(-1)
-    own_N = all_NV.gather(-1, ids_BS[:, -width:][mask_BT][:, None])[:, 0]
-    with torch.no_grad():
-        entropy_N = -(all_NV.exp() * all_NV).sum(-1)
+        body = causal.base_model(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False)
+    hidden_NH = body.last_hidden_state[:, -width - 1 : -1][mask_BT]  # what predicts a token stands before it
+    head = _Head(causal, body, temperature, autocast)
+    own_N, entropy_N = tiled_logps(hidden_NH, ids_BS[:, -width:][mask_BT], head, head.trained)
     blank_BT = own_N.new_zeros(mask_BT.shape)
     return blank_BT.masked_scatter(mask_BT, own_N), blank_BT.masked_scatter(mask_BT, entropy_N)
+
+
+class _Given(torch.nn.Module):
+    """Stands where a model's backbone stands, and gives what the backbone has given."""
+
+    def __init__(self, output: Any) -> None:
+        super().__init__()
+        self.output = output
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.output
+
+
+class _Head:
+    """From hidden states (N, H) to scaled logits (N, V) in float32: the model's forward pass from its backbone on."""
+
+    def __init__(self, causal: Any, body: Any, temperature: float, autocast: Context) -> None:
+        self._causal, self._body, self._temperature, self._autocast = causal, body, temperature, autocast
+        self.trained = [p for p in causal.get_output_embeddings().parameters() if p.requires_grad]
+
+    def __call__(self, hidden_NH: Tensor) -> Tensor:
+        name, backbone = self._causal.base_model_prefix, self._causal.base_model
+        given = _Given(type(self._body)(**{**self._body, "last_hidden_state": hidden_NH[None]}))
+        setattr(self._causal, name, given)
+        try:
+            with self._autocast():
+                logits_NV = self._causal(use_cache=False).logits[0]
+        finally:
+            setattr(self._causal, name, backbone)
+        return logits_NV.float() / self._temperature
+
+
+def tiled_logps(
+    hidden_NH: Tensor, targets_N: Tensor, head: Callable[[Tensor], Tensor], trained: list[Tensor], *, tile: int = TILE
+) -> tuple[Tensor, Tensor]:
+    """log pi of N targets (differentiable), and the entropies (not), with never more than `tile` logits in memory.
+
+    `head` gives logits (n, V) of hidden states (n, H), each of its own row alone; `trained` are the leaf tensors in it
+    that are to have a gradient.
+    """
+    vocabulary = head(hidden_NH[:0].detach()).size(-1)
+    return _TiledLogps.apply(hidden_NH, targets_N, head, max(1, tile // vocabulary), *trained)
+
+
+class _TiledLogps(torch.autograd.Function):
+    """The logits of a tile of tokens are made, used and forgotten.
+
+    Where the head is frozen, nothing is computed twice: the gradient of a token's log-probability with respect to its
+    hidden state is taken along in the forward pass, and in the backward pass it only has to be scaled, for a token's
+    logits depend on its own hidden state alone. Where the head is trained, the backward pass computes each tile anew.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden_NH: Tensor, targets_N: Tensor, head: Callable[[Tensor], Tensor], rows: int, *trained: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        frozen = ctx.needs_input_grad[0] and not trained
+        logps, entropies, slopes = [], [], []
+        for hidden, targets in zip(hidden_NH.split(rows), targets_N.split(rows), strict=True):
+            with torch.set_grad_enabled(frozen):
+                leaf = hidden.detach().requires_grad_(frozen)
+                all_NV = head(leaf).log_softmax(-1)
+                own_N = all_NV.gather(-1, targets[:, None])[:, 0]
+            logps.append(own_N.detach())
+            entropies.append(_entropy(all_NV.detach()))
+            if frozen:
+                slopes += torch.autograd.grad(own_N, leaf, torch.ones_like(own_N))
+            del all_NV, own_N  # or they stay until the next tile has its own
+        ctx.head, ctx.rows = head, rows
+        ctx.save_for_backward(torch.cat(slopes) if frozen else hidden_NH, targets_N, *trained)
+        entropy_N = torch.cat(entropies)
+        ctx.mark_non_differentiable(entropy_N)
+        return torch.cat(logps), entropy_N
+
+    @staticmethod
+    def backward(ctx: Any, grad_N: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        kept_NH, targets_N, *trained = ctx.saved_tensors
+        if not trained:
+            return (kept_NH * grad_N[:, None]).to(kept_NH.dtype), None, None, None
+        sums = [torch.zeros_like(weight, dtype=torch.float32) for weight in trained]
+        down = []
+        tiles = (x.split(ctx.rows) for x in (kept_NH, targets_N, grad_N))
+        for hidden, targets, grad in zip(*tiles, strict=True):
+            with torch.enable_grad():
+                leaf = hidden.detach().requires_grad_()
+                own_N = ctx.head(leaf).log_softmax(-1).gather(-1, targets[:, None])[:, 0]
+            first, *others = torch.autograd.grad(own_N, (leaf, *trained), grad)
+            down.append(first)
+            for total, other in zip(sums, others, strict=True):
+                total += other
+        return torch.cat(down), None, None, None, *(s.to(w.dtype) for s, w in zip(sums, trained, strict=True))
+
+
+def _entropy(logps_NV: Tensor) -> Tensor:
+    return -(logps_NV.exp() * logps_NV).sum(-1)
 
 
 def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:

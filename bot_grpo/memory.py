@@ -19,6 +19,8 @@ OVERHEAD_CPU = 1.0 * GIB
 """Assumed: Python with torch and transformers, and arenas of the allocator."""
 TILE_TOKENS, TILE_WIDTH = 4096, 32768
 """TRL's fused head projects at most this many tokens onto this much of the vocabulary at a time."""
+OWN_TILE = 2**25
+"""Logits that the head here has at a time: `logprobs.TILE`, said again, for this module is to need no torch."""
 
 Sampler = Literal["own", "colocate", "server"]
 When = Literal["always", "sampling", "update"]
@@ -117,12 +119,12 @@ def _update(sizes: Sizes, plan: Plan, trainable: int) -> list[Part]:
     tokens = plan.micro_batch * (plan.prompt + plan.completion)
     layers = "one layer at a time, and the inputs of all" if plan.checkpointing else "all layers"
     tiled = plan.gpu or plan.processes > 1
-    how = f"in tiles of {TILE_TOKENS} x {TILE_WIDTH}" if tiled else "of all completion tokens of a micro-batch"
+    how = f"in tiles of {TILE_TOKENS} x {TILE_WIDTH}" if tiled else f"in tiles of {own_tile(sizes, plan)} tokens"
     return [
         Part("gradients", trainable * one, "update", f"{one} bytes a trained weight"),
         Part("autocast", 2 * cast if plan.autocast else 0, "update", "bfloat16 copies of float32 weights"),
         Part("activations", activations(sizes, plan), "update", f"{tokens} tokens, {layers}"),
-        Part("logits", tiled_head(sizes, plan) if tiled else whole_head(sizes, plan), "update", how),
+        Part("logits", tiled_head(sizes, plan) if tiled else own_head(sizes, plan), "update", how),
     ]
 
 
@@ -159,10 +161,18 @@ def tiled_head(sizes: Sizes, plan: Plan) -> float:
     return tile + 4 * tokens * sizes.hidden + (0 if plan.lora_rank else 4 * sizes.embedding)
 
 
-def whole_head(sizes: Sizes, plan: Plan) -> float:
-    """Logits of all completion tokens, on a CPU: in 16 bits, and in float32 as they are, scaled, as log-probabilities,
-    twice for the entropy, and as a gradient."""
-    return plan.micro_batch * plan.completion * sizes.vocabulary * (2 + 6 * 4)
+def own_tile(sizes: Sizes, plan: Plan) -> int:
+    """Completion tokens whose logits are made at a time, on a CPU."""
+    return max(1, min(plan.micro_batch * plan.completion, OWN_TILE // sizes.vocabulary))
+
+
+def own_head(sizes: Sizes, plan: Plan) -> float:
+    """The head of `logprobs.py`, on a CPU: a tile of logits in 16 bits, and in float32 as they are, scaled, as
+    log-probabilities, twice for the entropy, and as a gradient. Then gradients of the hidden states and, where the head
+    is trained, of its weights, in float32 and as a tile gives them."""
+    tile = own_tile(sizes, plan) * sizes.vocabulary * (2 + 6 * 4)
+    hidden = plan.weight_bytes * plan.micro_batch * plan.completion * sizes.hidden
+    return tile + hidden + (0 if plan.lora_rank else (4 + plan.weight_bytes) * sizes.embedding)
 
 
 def _sampling(sizes: Sizes, plan: Plan) -> list[Part]:

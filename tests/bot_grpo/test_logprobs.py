@@ -7,7 +7,7 @@ import torch
 from tiny_trainer import tiny_llama, with_lora
 from transformers import GraniteConfig, GraniteForCausalLM
 
-from bot_grpo.logprobs import by_length, completion_logps
+from bot_grpo.logprobs import by_length, completion_logps, tiled_logps
 
 PROMPT, WIDTH = 3, 5
 LENGTHS_B = torch.tensor([5, 2, 0, 4])
@@ -67,6 +67,50 @@ def test_the_gradient_is_that_of_the_whole_softmax(batch: tuple[torch.Tensor, to
         logps_BT.sum().backward()
         gradients.append(torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]))
     torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize("rows", [1, 7, 40, 100])
+def test_tiles_of_any_size_have_the_values_and_gradients_of_the_whole(trained: bool, rows: int) -> None:
+    torch.manual_seed(0)
+    hidden_NH = torch.randn(40, 16, requires_grad=True)
+    weight_VH = torch.randn(1000, 16, requires_grad=trained)
+    targets_N, factor_N = torch.randint(0, 1000, (40,)), torch.randn(40)
+    leaves = [hidden_NH, weight_VH] if trained else [hidden_NH]
+    seen = []
+
+    def head(hidden: torch.Tensor) -> torch.Tensor:
+        seen.append(len(hidden))
+        return hidden @ weight_VH.T
+
+    logps_N, entropy_N = tiled_logps(hidden_NH, targets_N, head, [weight_VH] if trained else [], tile=1000 * rows)
+    gradients = torch.autograd.grad((factor_N * logps_N).sum(), leaves)
+    assert max(seen) == min(rows, 40)  # never more logits than asked for
+    all_NV = (hidden_NH @ weight_VH.T).log_softmax(-1)
+    own_N = all_NV.gather(-1, targets_N[:, None])[:, 0]
+    torch.testing.assert_close(logps_N, own_N, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(entropy_N, -(all_NV.exp() * all_NV).sum(-1), rtol=1e-5, atol=1e-5)
+    for ours, whole in zip(gradients, torch.autograd.grad((factor_N * own_N).sum(), leaves), strict=True):
+        assert (ours - whole).abs().max() <= 1e-5 * whole.abs().max()
+
+
+def test_without_gradients_nothing_is_kept(batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> None:
+    with torch.no_grad():
+        logps_BT, _ = completion_logps(tiny_llama(), *batch)
+    assert logps_BT.grad_fn is None
+    assert not logps_BT.requires_grad
+
+
+def test_a_batch_without_a_token_has_zeros_and_a_gradient(
+    batch: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+) -> None:
+    ids_BS, attention_BS, mask_BT = batch
+    model = tiny_llama()
+    logps_BT, entropies_BT = completion_logps(model, ids_BS, attention_BS, torch.zeros_like(mask_BT))
+    logps_BT.sum().backward()
+    assert not logps_BT.any()
+    assert not entropies_BT.any()
+    assert all(p.grad is None or not p.grad.any() for p in model.parameters())
 
 
 def test_rows_of_like_length_come_together_and_none_is_lost() -> None:

@@ -13,7 +13,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from bot_grpo.architecture import KNOWN, PUBLISHED, config, from_config, sizes
 from bot_grpo.errors import UserError
-from bot_grpo.memory import GIB, OVERHEAD_GPU, Estimate, Plan, activations, estimate, tiled_head, whole_head
+from bot_grpo.logprobs import TILE
+from bot_grpo.memory import GIB, OVERHEAD_GPU, OWN_TILE, Estimate, Plan, activations, estimate, own_head, tiled_head
 
 MODELS = {
     "HuggingFaceTB/SmolLM2-135M-Instruct": 134_515_008,
@@ -137,6 +138,9 @@ def test_activations_and_logits_by_hand() -> None:
     tile = 2 * 1800 * 32768 + 2 * 32768 * 2048
     assert tiled_head(found, plan) == tile + 4 * 1800 * 2048 + 4 * 151936 * 2048
     assert tiled_head(found, Plan(micro_batch=2, completion=900, lora_rank=8)) == tile + 4 * 1800 * 2048
-    assert whole_head(found, plan) == 1800 * 151936 * 26
+    own = Plan(micro_batch=2, completion=900, lora_rank=8, gpu=False)
+    assert OWN_TILE == TILE
+    assert own_head(found, own) == 220 * 151936 * 26 + 4 * 1800 * 2048
+    assert own_head(found, plan) == own_head(found, own) + 8 * 151936 * 2048
     eager = activations(found, Plan(micro_batch=2, prompt=100, completion=900, eager=True))
     assert eager - activations(found, plan) == 2000 * 16 * 1000 * 6
