@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
@@ -66,14 +67,16 @@ def cold_start(
 ) -> float:
     """Train `model` in place for `steps` steps; returns the mean loss (nats a token).
 
-    `micro_batch_size` rows are in memory at a time, where it divides `batch_size`; the loss is the same.
+    `micro_batch_size` rows are in memory at a time, where it divides a process' share of `batch_size`; the loss is the
+    same.
     """
-    micro = micro_batch_size if micro_batch_size and batch_size % micro_batch_size == 0 else batch_size
+    share = max(1, batch_size // (dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1))
+    micro = micro_batch_size if micro_batch_size and share % micro_batch_size == 0 else share
     args = TrainingArguments(
         output_dir=output_dir,
         max_steps=steps,
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=batch_size // micro,
+        gradient_accumulation_steps=share // micro,
         learning_rate=learning_rate,
         lr_scheduler_type="constant",
         seed=seed,
