@@ -63,9 +63,8 @@ def launch(command: Sequence[str], *, processes: int | None, config: str | None,
 
     def pass_on(number: int, frame: Any) -> None:
         asked.append(number)
-        if number == signal.SIGINT and asked.count(number) == 1:
-            _signal_processes(child.pid, signal.SIGINT)
-        else:
+        first = number == signal.SIGINT and asked.count(number) == 1
+        if not (first and _signal_processes(child.pid, signal.SIGINT)):
             child.send_signal(signal.SIGTERM)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -91,14 +90,17 @@ def _wait(child: subprocess.Popen[bytes], asked: list[int]) -> int:
             child.kill()
 
 
-def _signal_processes(pid: int, number: int) -> None:
-    """Send a signal to the processes that train: the children of the one that runs `accelerate launch`."""
+def _signal_processes(pid: int, number: int) -> int:
+    """Send a signal to the processes that train: the children of the one that runs `accelerate launch`. How many."""
     import psutil
 
+    sent = 0
     with suppress(psutil.NoSuchProcess):
         for process in psutil.Process(pid).children():
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
+                sent += 1
+    return sent
 
 
 def _ends_with_us() -> None:
