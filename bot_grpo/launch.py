@@ -49,9 +49,10 @@ def config_file(name: str) -> Path:
 
 def launch(command: Sequence[str], *, processes: int | None, config: str | None, cpu: bool = False) -> int:
     """Run `bot-grpo COMMAND ...` in `processes` processes (None: as many as there are GPUs, or as `config` says) and
-    return their exit code; 130 after the second Ctrl-C.
+    return their exit code.
 
-    The first Ctrl-C goes to the processes, which save a checkpoint after their step and stop.
+    The first Ctrl-C goes to the processes, which save a checkpoint after their step and stop. The second, or one that
+    comes before there are any, ends them at once, and this with KeyboardInterrupt.
     """
     words = [] if processes is None else ["--nproc", str(processes)]
     words += [] if config is None else ["--accelerate", config]
@@ -73,7 +74,7 @@ def launch(command: Sequence[str], *, processes: int | None, config: str | None,
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if asked.count(signal.SIGINT) > 1:
+    if signal.SIGINT in asked and not 0 <= code < 128:  # ended by a signal
         raise KeyboardInterrupt
     return 128 - code if code < 0 else code
 
