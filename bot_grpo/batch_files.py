@@ -70,7 +70,7 @@ def _rows(batch: Batch, start: int, stop: int) -> Batch:
 
 
 def _read(folder: Path, rank: int, device: torch.device) -> Batch:
-    found: Batch = torch.load(_file(folder, rank), map_location=device, weights_only=True)
+    found: Batch = torch.load(_file(folder, rank), map_location=device.type, weights_only=True)  # not "cpu:0"
     return found
 
 
