@@ -28,7 +28,7 @@ EMBEDDED_BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 """What the embedded model is made of (Apache-2.0)."""
 
 _SECRET = re.compile(r"(^|_)(token|key|secret|password)$", re.IGNORECASE)
-_LEFT_OUT = {"output_dir", "push_to_hub", "versions", "commit", "started"}
+_LEFT_OUT = {"output_dir", "push_to_hub", "resume", "versions", "commit", "started", "step", "exported_with"}
 _TASKS = {"react": "React components", "aime": "problems whose answers are whole numbers from 0 to 999"}
 _OWN_DATA = {"react": "React prompts of bot-grpo", "aime": "arithmetic:1, made by bot-grpo"}
 _OWN_REWARD = {"react": "compiler", "aime": "aime"}
@@ -52,6 +52,7 @@ def card(
     step: int | None,
     evaluations: Sequence[Evaluation],
     name: str,
+    title: str,
 ) -> tuple[str, str]:
     """The card as Markdown with its front matter, and curves.svg ("" where there is nothing to draw).
 
@@ -61,13 +62,13 @@ def card(
         kind: merged, adapter or weights.
         base: the base model's name; a folder's last part is shown.
         name: what a person loads it by: a hub id, or the folder's name.
+        title: what it is called.
     """
     series = to_series(rows)
     held_out = [key for key in _shares(series) if key.startswith("eval/")]
     curves = _curves(series, held_out)
     algorithm = ALGORITHMS.get(str(settings.get("algorithm")))
     results = [*_held_out_results(settings, series, held_out), *(r for e in evaluations for r in _results(e))]
-    title = name.rpartition("/")[2]
     loader = jinja2.PackageLoader("bot_grpo")
     environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     text = environment.get_template("model_card.md.j2").render(

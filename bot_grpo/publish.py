@@ -109,7 +109,9 @@ def export(
         tokenizer.save_pretrained(folder)
         write = _write_adapter if adapter_only else _write_model
         kept = write(source, folder, tokenizer, dtype)
-        _write_card(source, folder, kind, kept, evaluations, hub_id or output.absolute().name)
+        name = hub_id or output.absolute().name
+        title = source.run.absolute().name if hub_id is None and source.run is not None else name.rpartition("/")[2]
+        _write_card(source, folder, kind, kept, evaluations, name, title)
     return Exported(output, kind, kept, sum(f.stat().st_size for f in output.rglob("*") if f.is_file()))
 
 
@@ -201,7 +203,13 @@ def base_name(base: str) -> str:
 
 
 def _write_card(
-    source: Source, folder: Path, kind: str, dtype: str, evaluations: tuple[Evaluation, ...], name: str
+    source: Source,
+    folder: Path,
+    kind: str,
+    dtype: str,
+    evaluations: tuple[Evaluation, ...],
+    name: str,
+    title: str,
 ) -> None:
     settings = dict(source.settings)
     base = base_name(str(settings.get("model") or source.base or ""))
@@ -211,12 +219,22 @@ def _write_card(
     else:
         rows = []
     text, curves = card(
-        settings, rows, kind=kind, dtype=dtype, base=base, step=source.step, evaluations=evaluations, name=name
+        settings,
+        rows,
+        kind=kind,
+        dtype=dtype,
+        base=base,
+        step=source.step,
+        evaluations=evaluations,
+        name=name,
+        title=title,
     )
     (folder / "README.md").write_text(text, encoding="utf-8")
     if curves:
         (folder / "curves.svg").write_text(curves, encoding="utf-8")
-    kept = {**public(settings), "step": source.step, "exported_with": {"commit": commit(), "versions": versions()}}
+    recorded: dict[str, Any] = {key: settings[key] for key in ("versions", "commit") if key in settings}
+    recorded |= {"step": source.step, "exported_with": {"commit": commit(), "versions": versions()}}
+    kept = {**public(settings), **recorded}
     (folder / TRAINING).write_text(yaml.safe_dump(kept, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 

@@ -20,7 +20,8 @@ from bot_grpo.errors import UserError
 
 RECIPES = Path(__file__).with_name("recipes")
 _PARTS = ("tasks", "models", "hardware")
-_RECORDED = {"versions", "commit", "started", "completions_a_step"}  # in the config.yaml of a run, and no settings
+_RECORDED = {"versions", "commit", "started", "completions_a_step", "step", "exported_with"}
+"""What a run's config.yaml and an export's training.yaml hold besides settings."""
 
 
 @dataclass(frozen=True)
