@@ -117,6 +117,8 @@ def main(argv: list[str]) -> int:
     files = [f"data.train_files={out.resolve() / 'train.parquet'}", f"data.val_files={out.resolve() / 'test.parquet'}"]
     (out / "overrides.txt").write_text("\n".join([*files, *lines]) + "\n")
     print(f"{out / 'overrides.txt'}: {len(lines) + 2} overrides of verl's config")
+    if args.stop_tokens:
+        print(f"note: verl ends completions by the model's generation_config.json; see that it has {args.stop_tokens}")
     return 0
 
 

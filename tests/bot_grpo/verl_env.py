@@ -12,7 +12,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-WHEEL = "verl==0.9.1"
+# With what text needs of its extra verl-core.
+WHEELS = ["verl==0.9.1", "TransferQueue>=0.1.10", "cachetools", "uvicorn", "fastapi"]
 
 
 def folder() -> Path | None:
@@ -33,7 +34,7 @@ def build(target: Path) -> Path:
     here = Path(__file__).resolve().parents[2]
     (site / "beside.pth").write_text(f"{sysconfig.get_path('purelib')}\n{here}\n")
     pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "-q"]
-    subprocess.run([*pip, WHEEL, "TransferQueue>=0.1.10"], check=True)
+    subprocess.run([*pip, *WHEELS], check=True)
     ready.touch()
     return python
 

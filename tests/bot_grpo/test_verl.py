@@ -1,0 +1,50 @@
+"""verl itself, in the environment that $BOT_GRPO_VERL_ENV names (built there if need be); skipped where none is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import verl_checks
+import verl_env
+from golden_batch import golden
+from tiny import save_tiny_model
+
+from bot_grpo.integrations import verl_data
+from bot_grpo.integrations.verl_batch import LAYOUTS, verl_name
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    place = verl_env.folder()
+    if place is None:
+        pytest.skip("BOT_GRPO_VERL_ENV names no folder for verl's environment")
+    return verl_env.build(place)
+
+
+def run(python: Path, *arguments: object) -> str:
+    world = os.environ | {"VERL_USE_EXTERNAL_MODULES": "bot_grpo.integrations.verl", "TOKENIZERS_PARALLELISM": "false"}
+    command = [python, verl_checks.__file__, *map(str, arguments)]
+    done = subprocess.run(command, env=world, cwd=ROOT, capture_output=True, text=True, timeout=2000)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return done.stdout
+
+
+def test_verls_own_functions_give_the_reference_values(python: Path) -> None:
+    golden()
+    said = run(python, "core")
+    assert all(f"{verl_name(name)} gives" in said for name in LAYOUTS)
+
+
+def test_token_rewards_come_through_verls_actors_on_a_local_ray(python: Path, tmp_path: Path) -> None:
+    save_tiny_model(tmp_path)
+    recipe = ["--config", "aime-qwen2.5-3b-80gb", "--prompts", "arithmetic:1", "--eval_prompts", "2"]
+    assert verl_data.main([str(tmp_path / "data"), *recipe]) == 0
+    said = run(python, "ray", tmp_path)
+    assert "8 rollouts came through bot_grpo_single_turn" in said
+    assert "as bag_of_tokens gives them" in said
