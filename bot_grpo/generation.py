@@ -256,6 +256,7 @@ class GroupRollouts:
         training = model.training
         size = trainer.num_generations if training else trainer.num_generations_eval
         prompt_ids, _, _ = trainer._tokenize_prompts(prompts)
+        seeds = trainer.row_seeds(len(prompt_ids))  # before the model leaves training, which they depend on
         share = math.gcd(size, len(prompt_ids))
         if any(ids != prompt_ids[i - i % share] for i, ids in enumerate(prompt_ids)):
             share = 1
@@ -269,7 +270,7 @@ class GroupRollouts:
                 eos_token_ids=list(trainer.eos_token_ids),
                 pad_token_id=trainer._tokenizer.pad_token_id,
                 temperature=trainer.temperature,
-                seeds=trainer.row_seeds(len(prompt_ids)),
+                seeds=seeds,
             )
         finally:
             model.train(training)
