@@ -136,6 +136,13 @@ class BoTGRPOConfig(GRPOConfig):
         default=0, metadata={"help": "Supervised steps on the task's own reference answers before RL."}
     )
     cold_start_batch_size: int = field(default=8, metadata={"help": "Reference answers a supervised step."})
+    cold_start_direct: float = field(
+        default=0.0,
+        metadata={
+            "help": "AIME: share of the cold start's reference answers that give the answer alone, with no steps, so "
+            "that it is for the training to find out that steps pay."
+        },
+    )
     cold_start_learning_rate: float = field(default=3e-4, metadata={"help": "Learning rate of the supervised steps."})
     eval_prompts: int = field(default=48, metadata={"help": "Held-out prompts an evaluation; 0 for none."})
     sandbox_workers: str = field(
@@ -216,6 +223,7 @@ class BoTGRPOConfig(GRPOConfig):
             "cold_start_batch_size": (self.cold_start_batch_size >= 1, "1 or more"),
             "lora_r": (self.lora_r >= 0, "0 (all weights) or more"),
             "answer_form": (self.answer_form in get_args(Form), "one of " + ", ".join(get_args(Form))),
+            "cold_start_direct": (0 <= self.cold_start_direct <= 1, "a share, from 0 to 1"),
             "model_dtype": (self.model_dtype in _DTYPES, "one of " + ", ".join(_DTYPES)),
             "sampler_gap_alarm": (self.sampler_gap_alarm > 0, "a number of nats above 0"),
             "vllm_importance_sampling_mode": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -9,7 +10,7 @@ from typing import Any, cast
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from tasks import aime, react
-from tasks.aime_format import Form
+from tasks.aime_format import Form, solution
 from tasks.overlap import overlaps
 
 Messages = list[dict[str, str]]
@@ -72,7 +73,15 @@ def _aime(args: BoTGRPOConfig, split: str) -> list[TaskRow]:
     source = (args.eval_source if held_out else args.prompts) or "arithmetic:1"
     found = aime.load(source, split=None if held_out else split, columns=_columns(args))
     form = cast(Form, args.answer_form)
-    return [TaskRow(row.id, aime.prompt(row.problem, form), row.to_dict(), row.extra.get("solution")) for row in found]
+    return [TaskRow(row.id, aime.prompt(row.problem, form), row.to_dict(), _reference(args, row)) for row in found]
+
+
+def _reference(args: BoTGRPOConfig, row: aime.AIMERow) -> str | None:
+    """The row's solution; of a share `cold_start_direct` of the rows, always the same ones, the answer alone."""
+    steps: str | None = row.extra.get("solution")
+    if steps is None or random.Random(row.id).random() >= args.cold_start_direct:
+        return steps
+    return solution([], row.answer)
 
 
 def seen_before(train: Sequence[TaskRow], held_out: Sequence[TaskRow]) -> str:
