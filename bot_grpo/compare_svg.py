@@ -19,9 +19,10 @@ def picture(found: Mapping[str, Any]) -> str:
     names = [arm["name"] for arm in found["arms"]]
     wide, legend = len(metrics) * WIDTH, max(1, len(metrics) * WIDTH // 190)
     high = HEIGHT + 14 + 18 * -(-len(names) // legend)
+    what = "Held-out rates" if all(metric.startswith("eval/") for metric in metrics) else "Curves"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="11" '
-        f'role="img" aria-label="Curves by training step, {escape(", ".join(names))}">'
+        f'role="img" aria-label="{what} by training step, {escape(", ".join(names))}">'
         f'<rect width="{wide}" height="{high}" fill="#ffffff"/>'
     ]
     for i, metric in enumerate(metrics):

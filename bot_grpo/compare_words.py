@@ -36,6 +36,11 @@ def written(metric: str, value: float) -> str:
     return f"{100 * value:.0f} %" if is_share(metric) else f"{value:.3g}".replace("-", "−")
 
 
+def exact(metric: str, value: float) -> str:
+    """A threshold as it was given: 89.5 % is not 90 %."""
+    return f"{round(100 * value, 6):g} %" if is_share(metric) else written(metric, value)
+
+
 def overview(found: Mapping[str, Any], metric: str) -> Table:
     """A row an arm: the metric's measures, mean over seeds with the interval."""
     heads = [label(metric), "seeds", *(MEASURE_WORDS[k] for k in MEASURES)]
@@ -49,7 +54,7 @@ def overview(found: Mapping[str, Any], metric: str) -> Table:
 def to_threshold(found: Mapping[str, Any], index: int) -> Table:
     """A row an arm: what it took to a threshold, and the speed-up over the baseline."""
     metric, threshold = found["metrics"][0], found["thresholds"][index]
-    goal = f"to {written(metric, threshold)} {label(metric)}"
+    goal = f"to {exact(metric, threshold)} {label(metric)}"
     heads = [goal, "reached", "steps", "rollouts", "tokens", "training time"]
     heads += [f"times fewer steps than {found['baseline']}", "ahead"]
     rows = []
@@ -90,7 +95,7 @@ def runs(found: Mapping[str, Any]) -> Table:
     steps = sorted({point[0] for cell in found["cells"] for point in cell["curves"][metrics[0]]})
     steps = steps if len(steps) <= 8 else [steps[round(i * (len(steps) - 1) / 7)] for i in range(8)]
     heads = [" / ".join(label(m) for m in metrics), *(f"step {s}" for s in steps)]
-    heads += [f"{written(metrics[0], t)} at step" for t in thresholds] + [
+    heads += [f"{exact(metrics[0], t)} at step" for t in thresholds] + [
         "best at step",
         "tokens",
         "s a step",
@@ -99,7 +104,8 @@ def runs(found: Mapping[str, Any]) -> Table:
     rows = []
     for cell in found["cells"]:
         at = {m: {point[0]: point[1] for point in cell["curves"][m]} for m in metrics}
-        values = [" / ".join(_bare(m, at[m][s]) for m in metrics if s in at[m]) for s in steps]
+        bounds = {metrics[0]: thresholds}
+        values = [" / ".join(_bare(m, at[m][s], bounds.get(m, ())) for m in metrics if s in at[m]) for s in steps]
         reached = [str(r["step"]) if r["reached"] else f"> {r['step']}" for r in cell["reach"]]
         lengths = f"{cell['lengths'][0]:.0f} to {cell['lengths'][1]:.0f}" if cell["lengths"] else ""
         seconds = "" if cell["seconds_a_step"] is None else f"{cell['seconds_a_step']:.0f}"
@@ -147,8 +153,15 @@ def _ratio(ratio: Mapping[str, Any] | None, against: Mapping[str, Any] | None) -
     return [f"{ratio['value']:.2f}{ends}" + (" *" if against["censored"] else ""), _share(ratio["ahead"])]
 
 
-def _bare(metric: str, value: float) -> str:
-    return written(metric, value).removesuffix(" %")
+def _bare(metric: str, value: float, thresholds: Sequence[float] = ()) -> str:
+    """Without its unit; a share that rounding would take across a threshold, with the digits that it needs."""
+    text = written(metric, value).removesuffix(" %")
+    if is_share(metric):
+        digits = 0
+        while digits < 4 and any((float(text) / 100 >= t) != (value >= t) for t in thresholds):
+            digits += 1
+            text = f"{100 * value:.{digits}f}"
+    return text
 
 
 def _signed(metric: str, value: float) -> str:

@@ -74,12 +74,17 @@ def model_name(model: Any) -> str:
 
 
 def said(error: BaseException) -> str:
-    """An exception in one line: its type, its message, and the place it comes from."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen")]
-    own = [f for f in frames if "/lib/python3" not in f.filename] or frames  # rather than inside of a library
-    place = f" ({own[-1].filename.rsplit('/', 1)[-1]}:{own[-1].lineno})" if own else ""
-    message = " ".join(str(error).split())[:300]
-    return f"{type(error).__name__}{': ' + message if message else ''}{place}"
+    """An exception in one line: its type, its message, and the place it comes from, which is never who caught it."""
+    if isinstance(error, SyntaxError):  # it is no frame's: the file was never run
+        text, place = error.msg, (error.filename, error.lineno) if error.filename else None
+    else:
+        raised = traceback.extract_tb(error.__traceback__)[1:]
+        frames = [f for f in raised if not f.filename.startswith("<frozen")]
+        own = [f for f in frames if "/lib/python3" not in f.filename] or frames  # rather than inside of a library
+        text, place = str(error), (own[-1].filename, own[-1].lineno) if own else None
+    message = " ".join(str(text).split())[:300]
+    where = f" ({place[0].rsplit('/', 1)[-1]}:{place[1]})" if place else ""
+    return f"{type(error).__name__}{': ' + message if message else ''}{where}"
 
 
 def _wait_for(answer: Awaitable[Any]) -> Any:

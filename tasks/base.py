@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,8 @@ PROMPT_COLUMNS = (
 """Where a prompt is looked for, in this order, whatever the case of the letters."""
 
 FALLBACK_SPLITS = ("train", "validation", "test")
+MOST_FILES = 10_000
+"""In the folder of a data set, folders in it included."""
 _FILES = (".jsonl", ".json", ".csv", ".parquet")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(:[\w.-]+)?")
 
@@ -53,9 +56,30 @@ def iter_records(source: str | Path, split: str | None = None) -> Iterator[Recor
     if path.suffix.lower() in _FILES or path.is_file():
         yield from _read_file(path)
     elif _HUB_ID.fullmatch(str(source)) or path.is_dir():
+        if path.is_dir():
+            _check_folder(path)
         yield from _iter_hub(str(source), split)
     else:
         raise TaskError(f"{source}: neither a file ({', '.join(_FILES)}) nor a hub id such as owner/name")
+
+
+def _check_folder(path: Path) -> None:
+    """A folder of a data set, and not a disk, which `datasets` would look all through before it says anything."""
+    seen, folders = 0, [path]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as found:
+                for entry in found:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(Path(entry.path))
+                    if seen > MOST_FILES:
+                        raise TaskError(
+                            f"{path}: has over {MOST_FILES:,} files: give the data set's own folder, or a file "
+                            f"({', '.join(_FILES)})"
+                        )
+        except OSError:  # not ours to read
+            continue
 
 
 def _read_file(path: Path) -> list[Record]:

@@ -29,7 +29,7 @@ from bot_grpo.compare import (
 )
 from bot_grpo.compare_cells import Cell, cell_folders, differences, other_prompts, read_cell
 from bot_grpo.compare_svg import picture
-from bot_grpo.compare_words import document, to_threshold
+from bot_grpo.compare_words import document, runs, to_threshold
 from bot_grpo.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,6 +148,18 @@ def test_a_cell_that_never_gets_there_is_censored_and_not_dropped(tmp_path: Path
     assert "counts with the 12 steps" in said
     assert "little worth" not in said
     assert json.dumps(found, allow_nan=False)
+
+
+def test_no_rounding_takes_a_share_across_a_threshold(tmp_path: Path) -> None:
+    for name, last in (("bot_grpo-seed0", 0.896), ("grpo-seed0", 0.9)):
+        write_cell(tmp_path, name, [(0, 0.25), (4, last)])
+    found = figures(cells_of(tmp_path), metrics=["eval/compile_rate"], thresholds=[0.9], baseline="grpo")
+    heads, rows = runs(found)
+    shown = {row[0]: dict(zip(heads[1:], row[1:], strict=True)) for row in rows}
+    assert (shown["bot_grpo, 0"]["step 4"], shown["bot_grpo, 0"]["90 % at step"]) == ("89.6", "> 4")
+    assert (shown["grpo, 0"]["step 4"], shown["grpo, 0"]["90 % at step"]) == ("90", "4")
+    found = figures(cells_of(tmp_path), metrics=["eval/compile_rate"], thresholds=[0.895], baseline="grpo")
+    assert to_threshold(found, 0)[0][0] == "to 89.5 % compiles"
 
 
 def test_an_evaluation_that_only_one_run_made_gives_it_no_better_chance(tmp_path: Path) -> None:

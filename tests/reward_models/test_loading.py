@@ -108,9 +108,26 @@ def test_a_file_that_cannot_be_run_says_where(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("x = 1\ny = 1 / 0\n")
     with pytest.raises(RewardError, match=r"ZeroDivisionError: division by zero \(mine.py:2\)"):
         load_reward(f"{tmp_path}/mine.py:X")
-    (tmp_path / "mine.py").write_text("def f(:\n")
-    with pytest.raises(RewardError, match="SyntaxError"):
+    (tmp_path / "mine.py").write_text("x = 1\ndef f(:\n")
+    with pytest.raises(RewardError, match=r"SyntaxError: invalid syntax \(mine.py:2\)"):
         load_reward(f"{tmp_path}/mine.py:X")
+    (tmp_path / "beside.py").write_text("\n\nif True\n    pass\n")
+    (tmp_path / "mine.py").write_text("import beside\n")
+    with pytest.raises(RewardError, match=r"SyntaxError: expected ':' \(beside.py:3\)"):
+        load_reward(f"{tmp_path}/mine.py:X")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("no_such_module:X", {}), ("plugins:Vowels", {"weight": "much"}), ("text.py:X", {})]
+)
+def test_our_own_lines_are_never_named(
+    name: str, arguments: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.py").write_bytes(b"x = '\0'\n")
+    with pytest.raises(RewardError) as raised:
+        load_reward(name, **arguments)
+    assert "loading.py" not in str(raised.value)
 
 
 # -- TRL's reward functions -------------------------------------------------------------------------------------------

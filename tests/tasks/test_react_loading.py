@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tasks import base
 from tasks.base import prompt_text, read_records
 from tasks.errors import TaskError
 from tasks.react import BUNDLED, ReactRow, load_prompts, load_react
@@ -160,6 +161,16 @@ def test_bad_files_give_one_line_that_says_what_is_wrong(tmp_path, name, text, s
     assert says in str(error.value)
     assert "\n" not in str(error.value)
     assert str(tmp_path / name) in str(error.value)
+
+
+def test_a_folder_that_is_no_data_set_is_not_looked_all_through(tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "MOST_FILES", 4)
+    monkeypatch.setattr("datasets.load_dataset", lambda *args: pytest.fail("it was looked through"))
+    for name in "abcde":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "up").symlink_to(tmp_path)
+    with pytest.raises(TaskError, match="has over 4 files: give the data set's own folder, or a file"):
+        read_records(tmp_path)
 
 
 def test_missing_files_and_columns_and_strange_sources_are_named(tmp_path):
