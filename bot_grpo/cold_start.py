@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +15,10 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments
 
+from bot_grpo.rundir import whole_folder
+
 IGNORED = -100
+_WEIGHTS, _ABOUT = "weights.pt", "about.json"
 
 
 class Demonstrations(Dataset[dict[str, Tensor]]):
@@ -92,6 +98,29 @@ def cold_start(
     trainer = Trainer(model=model, args=args, train_dataset=data, data_collator=_collate)
     trainer.remove_callback(_printer())
     return float(trainer.train().training_loss)
+
+
+def keep(folder: Path, model: Any, about: Mapping[str, Any]) -> None:
+    """Leave what was learned in a folder of its own, with what it is of (JSON), whole or not at all."""
+    learned = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+    with whole_folder(folder) as scratch:
+        torch.save(learned, scratch / _WEIGHTS)
+        (scratch / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    """What the cold start in a folder is of; empty where there is none."""
+    with suppress(OSError, ValueError):
+        return dict(json.loads((folder / _ABOUT).read_text(encoding="utf-8")))
+    return {}
+
+
+@torch.no_grad()
+def load_kept(folder: Path, model: Any) -> None:
+    """Give a model the weights that a kept cold start came to."""
+    parameters = dict(model.named_parameters())
+    for name, value in torch.load(folder / _WEIGHTS, map_location="cpu", weights_only=True).items():
+        parameters[name].copy_(value)
 
 
 def _printer() -> type:

@@ -50,6 +50,11 @@ class RunLog(TrainerCallback):
     # -- the Trainer's events -------------------------------------------------------------------------------------
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        for logs in state.log_history:  # of a resumed run: no alarm sounds twice, and no window begins anew
+            if row := _evaluation(logs):
+                self.last_eval = _known(row)
+            elif _is_step(logs):
+                self._alarms.step({name: _number(value) for name, value in logs.items()})
         if self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("[bold]step {task.completed:.0f}/{task.total:.0f}"),
@@ -78,18 +83,17 @@ class RunLog(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
         if not state.is_world_process_zero or not logs or "train_runtime" in logs:
             return
-        if any(name.startswith("eval_") for name in logs):
-            self._evaluated(state.global_step, logs)
-        elif "loss" in logs or "grad_norm" in logs:
+        if row := _evaluation(logs):
+            self._evaluated(state.global_step, row)
+        elif _is_step(logs):
             self._sound(self._stepped(state, logs), control)
 
     # -- one line each --------------------------------------------------------------------------------------------
 
-    def _evaluated(self, step: int, logs: dict[str, Any]) -> None:
+    def _evaluated(self, step: int, row: dict[str, float | None]) -> None:
         if self.trainer is not None:
             self.trainer.take_timers()
-        row = {f"eval/{name[5:]}": _number(value) for name, value in logs.items() if name.startswith("eval_")}
-        self.last_eval = {k: v for k, v in row.items() if v is not None}
+        self.last_eval = _known(row)
         self.run.log({"step": step, **row})
         self._say(f"step {step:>4}  held out: {_summary(row, 'eval/')}")
 
@@ -141,13 +145,19 @@ class StopOnUnscored(TrainerCallback):
         self.stopped = False
         self._steps = 0
 
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        for logs in state.log_history:  # of a resumed run; one that stopped here gets as many steps again
+            self._too_many(logs)
+
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        share = (logs or {}).get("unscored")
-        if share is None:  # an evaluation's, or the end's
-            return
-        self._steps = self._steps + 1 if share > self.most else 0
-        if self._steps == self.STEPS:
+        if self._too_many(logs or {}):
             self.stopped = control.should_save = control.should_training_stop = True
+
+    def _too_many(self, logs: dict[str, Any]) -> bool:
+        share = logs.get("unscored")
+        if share is not None:  # else an evaluation's, or the end's
+            self._steps = self._steps % self.STEPS + 1 if share > self.most else 0
+        return share is not None and self._steps == self.STEPS
 
 
 class StopOnInterrupt(TrainerCallback):
@@ -181,6 +191,19 @@ class StopOnInterrupt(TrainerCallback):
         if self.asked:
             control.should_save = True
             control.should_training_stop = True
+
+
+def _evaluation(logs: dict[str, Any]) -> dict[str, float | None]:
+    """An evaluation's figures as metrics.jsonl has them; empty for what is none."""
+    return {f"eval/{name[5:]}": _number(value) for name, value in logs.items() if name.startswith("eval_")}
+
+
+def _known(row: dict[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _is_step(logs: dict[str, Any]) -> bool:
+    return "loss" in logs or "grad_norm" in logs
 
 
 def _number(value: Any) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,12 +15,13 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from bot_grpo import models, together, vllm_setup
 from bot_grpo.allocator import keep_freed_memory
-from bot_grpo.cold_start import Demonstrations, cold_start
+from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, load_kept
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
+from bot_grpo.resume import ended, find_checkpoint, take_up
 from bot_grpo.reward_sources import RunReward
-from bot_grpo.rundir import RunDir
+from bot_grpo.rundir import RunDir, whole_folder
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
 from bot_grpo.trainer import BoTGRPOTrainer
 from sandbox.words import counted, plural
@@ -44,7 +44,10 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     train_rows, eval_rows = load_rows(args)
     reward = RunReward(args.rewards, _reward_settings(args), own=OWN_REWARD[args.task])
     _check_batch(args, len(train_rows))
-    checkpoint = find_checkpoint(args, run)
+    find_checkpoint(args.resume, run)
+    if ended(args.resume, run, args.max_steps):
+        console.print(f"done already: {run.path}", soft_wrap=True)
+        return run
     tokenizer = models.load_tokenizer(args.model)
     models.token_ids(tokenizer, args.stop_tokens or [])
     _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
@@ -52,9 +55,10 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         run.create(resume=args.resume is not None)
         about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), together.BATCH: args.generation_batch_size}
         run.write_config({**args.changed(), "output_dir": str(run.path), **about})
-        if checkpoint is not None:
-            run.cut_back(int(checkpoint.name.rsplit("-", 1)[-1]))
+        if args.resume is not None:
+            take_up(run, find_checkpoint(args.resume, run), console)
     _wait_for_all(args)
+    checkpoint = find_checkpoint(args.resume, run)  # not before: now the run is this process' own
     args.output_dir = str(run.checkpoints)
     _announce(args, run, console, len(train_rows), len(eval_rows))
 
@@ -91,7 +95,9 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         for noisy in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(noisy)
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        trainer.save_model(str(run.path / "model"))
+        with whole_folder(run.path / "model", makes=args.should_save) as folder:
+            trainer.save_model(str(folder))
+            _wait_for_all(args)
     if lost.stopped:
         why = (
             f"over {args.max_unscored:.0%} of the rollouts had no score in {lost.STEPS} steps in a row: {log.unscored}"
@@ -103,21 +109,6 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         _finish(run, trainer, log, stop, started, console)
     _wait_for_all(args)
     return run
-
-
-def find_checkpoint(args: BoTGRPOConfig, run: RunDir) -> Path | None:
-    """The checkpoint to resume from; None to begin."""
-    if args.resume is None:
-        return None
-    if args.resume == "auto":
-        found = run.last_checkpoint()
-        if found is None:
-            raise UserError(f"{run.path} holds no checkpoint to go on from; leave --resume out to begin a run")
-        return found
-    path = Path(args.resume)
-    if not (path / "trainer_state.json").exists():
-        raise UserError(f"{path} is not a whole checkpoint (it has no trainer_state.json)")
-    return path
 
 
 def make_policy(args: BoTGRPOConfig) -> Any:
@@ -150,6 +141,12 @@ def _dataset(args: BoTGRPOConfig, rows: Sequence[TaskRow]) -> Dataset:
 def _cold_start(
     args: BoTGRPOConfig, model: Any, tokenizer: Any, rows: Sequence[TaskRow], run: RunDir, console: Console
 ) -> None:
+    folder, settings = run.checkpoints / "cold-start", args.changed() | {"output_dir": ""}
+    about = kept(folder)
+    if about.get("settings") == settings:  # of a run that was stopped before its first checkpoint
+        load_kept(folder, model)
+        _told_cold_start(args, about["loss"], run, console)
+        return
     taught = [r for r in rows if r.reference]
     if not taught:
         raise UserError("cold_start_steps needs rows with a `reference` answer, and these prompts have none")
@@ -167,6 +164,12 @@ def _cold_start(
         use_cpu=args.use_cpu or not torch.cuda.is_available(),
         bf16=bool(args.bf16),
     )
+    if args.process_index == 0:
+        keep(folder, model, {"settings": settings, "loss": loss})
+    _told_cold_start(args, loss, run, console)
+
+
+def _told_cold_start(args: BoTGRPOConfig, loss: float, run: RunDir, console: Console) -> None:
     if args.process_index == 0:
         run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
     steps = counted(args.cold_start_steps, "supervised step")

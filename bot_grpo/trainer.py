@@ -33,6 +33,7 @@ from bot_grpo.eval_rows import EvalRows
 from bot_grpo.generation import GroupRollouts, seeds_of
 from bot_grpo.groups import Groups
 from bot_grpo.logprobs import by_length, completion_logps, without_padding
+from bot_grpo.resume import Resumed
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
 from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
@@ -40,12 +41,13 @@ from bot_grpo.sampler_gap import SamplerGap
 from bot_grpo.step_stats import PolicyStats, pass_rates, reward_averages
 from bot_grpo.together import is_sharded
 from reward_models.base import TokenRewardModel
+from reward_models.checkpoints import SealedCheckpoints
 from sandbox.words import counted
 
 logger = logging.getLogger(__name__)
 
 
-class BoTGRPOTrainer(GRPOTrainer):
+class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
     """Trains a policy on token rewards with any algorithm of `bot_grpo.algorithms`.
 
     Where the algorithm needs a reference policy, it is the one that training began from: a new LoRA adapter is switched
@@ -105,6 +107,8 @@ class BoTGRPOTrainer(GRPOTrainer):
             self.vllm_generation.generation_kwargs.setdefault("stop_token_ids", sorted(self.eos_token_ids))
         alone_on_cpu = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
         self._compact_head = alone_on_cpu and not args.cast_lm_head_to_fp32
+        self._resumed = Resumed(self)
+        self.add_callback(self._resumed)
         self._check(kwargs)
 
     def _check(self, kwargs: Mapping[str, Any]) -> None:
@@ -347,19 +351,25 @@ class BoTGRPOTrainer(GRPOTrainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """A checkpoint in the middle of a generation batch keeps the batch: resuming goes on with it."""
+        folder = Path(self._get_output_dir(trial=trial)) / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+        self._resumed.save(folder)
         if self._step % (self._slices * self.num_iterations):
-            folder = Path(self._get_output_dir(trial=trial)) / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
             save_batches(folder, self._buffered_inputs, **self._place)
         super()._save_checkpoint(model, trial)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None:
+            self._resumed.load(Path(checkpoint))
             updates = max(1, self._slices // self.args.gradient_accumulation_steps)
             cut = {"slices": self._slices, "updates": updates, **self._place}
             self._buffered_inputs = load_batches(Path(checkpoint), device=self.accelerator.device, **cut)
         if self._buffered_inputs is not None:
             self._step = self.state.global_step * self.args.gradient_accumulation_steps
+
+    def _get_train_sampler(self, dataset: Any = None) -> Any:
+        self.prompt_order = super()._get_train_sampler(dataset)
+        return self.prompt_order
 
     @property
     def _slices(self) -> int:

@@ -143,7 +143,7 @@ BAD = [
     (["--reward_settings", '{"screenshot_judge": "gpt"}'], "is a mapping"),
     (["--epsilon", "0.3"], "clip_low"),
     (["--mask_truncated_completions", "true"], "overlong"),
-    (["--resume", "auto"], "no checkpoint"),
+    (["--resume", "nowhere/checkpoint-2"], "is not a whole checkpoint"),
     (["--task", "chess"], "no task 'chess'"),
     (["--tier", "huge"], "huge"),
     (["--max_steps", "many"], "many"),

@@ -9,6 +9,9 @@ import pytest
 import tiny_trainer as tiny
 import torch
 from golden_batch import NAMES
+from transformers import TrainerState
+
+from bot_grpo.rundir import last_checkpoint
 
 SAMPLED: dict[str, Any] = {
     "rollouts": None,  # real samples: the random numbers must go on where they stopped
@@ -37,11 +40,10 @@ def assert_resumes_exactly(folder: Path, *, at: int, **changes: Any) -> None:
     straight.train()
     resumed = lora_trainer(folder / "resumed", fresh=True, **changes)
     resumed.train(resume_from_checkpoint=str(folder / "straight" / f"checkpoint-{at}"))
-    mine, theirs = tiny.logged(resumed)[at:], tiny.logged(straight)[at:]
-    assert len(theirs) == 4 - at
-    for a, b in zip(mine, theirs, strict=True):
-        assert a == pytest.approx(b, rel=1e-6, abs=1e-7)
-    assert tiny.distance(tiny.weights(resumed.model), tiny.weights(straight.model)) < 1e-6
+    mine, theirs = (tiny.logged(made) for made in (resumed, straight))
+    assert mine == theirs
+    assert theirs[-1]["step"] == 4
+    assert tiny.distance(tiny.weights(resumed.model), tiny.weights(straight.model)) == 0
     assert greedy(resumed.model) == greedy(straight.model)
 
 
@@ -67,6 +69,37 @@ def test_between_mini_batches(tmp_path: Path) -> None:
 
 def test_the_reference_policy_is_still_the_first(tmp_path: Path) -> None:
     assert_resumes_exactly(tmp_path, at=2, algorithm="grpo", algorithm_settings={"beta": 0.2})
+
+
+@pytest.mark.parametrize("at", [2, 3])
+def test_in_a_second_pass_over_the_prompts(at: int, tmp_path: Path) -> None:
+    """A pass is two steps; each has an order of its own."""
+    assert_resumes_exactly(tmp_path, at=at, data=tiny.prompts(4))
+
+
+def test_between_two_lines_of_metrics(tmp_path: Path) -> None:
+    """A line is of the steps since the last one, also of those before the checkpoint."""
+    assert_resumes_exactly(tmp_path, at=3, logging_steps=2, num_iterations=2)
+
+
+def test_after_the_last_step_there_is_none(tmp_path: Path) -> None:
+    assert_resumes_exactly(tmp_path, at=4)
+
+
+def test_a_checkpoint_counts_when_its_last_file_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = TrainerState.save_to_json
+
+    def half(state: TrainerState, path: str) -> None:
+        if state.global_step < 3:
+            return write(state, path)
+        Path(path).write_text('{"global_step": ')
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainerState, "save_to_json", half)
+    with pytest.raises(KeyboardInterrupt):
+        lora_trainer(tmp_path, rollouts="fixed").train()
+    assert (tmp_path / "checkpoint-3").is_dir()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
 
 
 @pytest.mark.slow
