@@ -126,7 +126,7 @@ class Alarms:
         values = self._values("sampler/gap")
         if len(values) < 2 * WINDOW:
             return ""
-        first, grown = statistics.median(values[:WINDOW]), max(_medians(values[WINDOW:]))
+        first, grown = min(values[:WINDOW]), max(_medians(values[WINDOW:]))
         if grown <= max(3 * first, 0.2 * self._sampler_gap):
             return ""
         return (

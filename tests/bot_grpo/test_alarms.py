@@ -51,7 +51,30 @@ def test_a_jump_of_the_kl_is_heard_at_its_step() -> None:
 
 def test_every_alarm_is_tested_here() -> None:
     named = {"length_collapse", "steps_collapse", "reward_without_outcome", "blank_pages", "saturated_reward"}
-    assert set(SIGNS) == named | {"all_truncated", "flat_groups", "kl_spike"}
+    assert set(SIGNS) == named | {"all_truncated", "flat_groups", "kl_spike", "sampler_gap", "stale_sampler"}
+
+
+def gaps(*values: float | None) -> list[dict[str, Any]]:
+    return [HEALTHY | {"sampler/gap": value} for value in values]
+
+
+def test_a_sampler_that_is_another_policy_is_heard_at_once_and_only_once() -> None:
+    assert heard(gaps(0.01, 0.3, 0.01, 0.4, 0.02, 0.01)) == [(2, "sampler_gap")]
+    assert heard(gaps(0.5)) == [(1, "sampler_gap")]
+    assert heard(gaps(*[0.02, 0.03] * 5)) == []
+    assert [name for row in gaps(0.3) for name in Alarms(sampler_gap=0.5).step(row)] == []
+    (text,) = Alarms().step(gaps(0.3)[0]).values()
+    assert "0.3 nats a token" in text
+    assert "dtype" in text
+
+
+def test_a_gap_that_grows_is_a_sampler_with_old_weights() -> None:
+    """Below the threshold for the gap itself: three times what it was, for most of a window."""
+    stale = gaps(0.010, 0.012, 0.011, 0.02, 0.04, 0.05, 0.05)
+    assert heard(stale) == [(6, "stale_sampler")]
+    assert heard(gaps(0.010, 0.012, 0.011, 0.011, 0.09, 0.011, 0.012, 0.011)) == [], "one step is no growth"
+    assert heard(gaps(0.001, 0.001, 0.001, *[0.01] * 5)) == [], "too small to matter"
+    assert heard(gaps(*[None] * 7)) == []
 
 
 @pytest.mark.parametrize(
