@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from bot_grpo.step_stats import Sums, merged
 
 
 @dataclass
@@ -17,6 +19,7 @@ class EvalRows:
     processes: int = 1
     batches: int = 0
     rows: int = 0  # before this batch, of all processes
+    sums: Sums = field(default_factory=dict)
 
     def first(self, rows: int) -> int:
         """The number of this process' first row of a batch in which it has `rows`."""
@@ -27,6 +30,11 @@ class EvalRows:
         if self.total is None or self.processes == 1:
             return rows
         return min(rows, max(0, self.total - self.first(rows)))
+
+    def add(self, sums: Sums) -> Sums:
+        """Those of all batches so far: an average of batches would depend on how they are cut."""
+        self.sums = merged(self.sums, sums)
+        return self.sums
 
     def next(self, rows: int) -> None:
         """The batch, in which each process had `rows`, is done."""

@@ -14,6 +14,8 @@ from bot_grpo.rewards import Scored
 from tasks.passk import pass_at_k
 
 LARGEST = frozenset({"policy/ratio_max"})
+Sums = dict[str, tuple[float, float]]
+"""Of each figure the sum, and the number of rollouts (or of groups) that it is over."""
 
 
 class PolicyStats:
@@ -51,7 +53,18 @@ class PolicyStats:
         return merged
 
 
-def reward_averages(
+def averages(sums: Sums) -> dict[str, float]:
+    """Each figure's average; NaN where there is nothing to average."""
+    return {name: total / count if count else float("nan") for name, (total, count) in sums.items()}
+
+
+def merged(a: Sums, b: Sums) -> Sums:
+    """The sums of both."""
+    none = (0.0, 0.0)
+    return {n: (a.get(n, none)[0] + b.get(n, none)[0], a.get(n, none)[1] + b.get(n, none)[1]) for n in {**a, **b}}
+
+
+def reward_sums(
     scored: Sequence[Scored],
     lengths_B: Tensor,
     outcome_B: Tensor,
@@ -59,8 +72,8 @@ def reward_averages(
     accelerator: Any,
     *,
     bound: float = float("inf"),
-) -> dict[str, float]:
-    """Averages over the rollouts of all processes: what the reward model measured, and the parts of the reward.
+) -> Sums:
+    """Over the rollouts of all processes: what the reward model measured, and the parts of the reward.
 
     `bound` is that of `local_BT`; `reward/saturated` is the share of a rollout's tokens that are at it.
     """
@@ -79,10 +92,10 @@ def reward_averages(
     names = sorted(set(gather_object(list(values))))  # a process whose rollouts are all unscored has fewer
     sums = [[sum(values.get(name, [])), float(len(values.get(name, [])))] for name in names]
     totals = accelerator.reduce(torch.tensor(sums, device=accelerator.device), reduction="sum").tolist()
-    return {name: total / count if count else float("nan") for name, (total, count) in zip(names, totals, strict=True)}
+    return {name: (total, count) for name, (total, count) in zip(names, totals, strict=True)}
 
 
-def pass_rates(scored: Sequence[Scored], size: int, accelerator: Any) -> dict[str, float]:
+def pass_sums(scored: Sequence[Scored], size: int, accelerator: Any) -> Sums:
     """`pass@k` for k = 1, 2, 4, ... up to `size`, of groups of `size` rollouts that each were right or wrong.
 
     Right is a metric `accuracy` of 1. The groups of all processes count, each with its own number of scored rollouts;
@@ -91,11 +104,11 @@ def pass_rates(scored: Sequence[Scored], size: int, accelerator: Any) -> dict[st
     mine = [one.signal.metrics.get("accuracy") if one.signal else None for one in scored]
     right = gather_object(mine)
     groups = [[r for r in right[i : i + size] if r is not None] for i in range(0, len(right), size)]
-    rates = {}
+    sums = {}
     k = 1
     while k <= size:
         values = [pass_at_k(sum(r == 1 for r in group), len(group), k) for group in groups if len(group) >= k]
         if values:
-            rates[f"pass@{k}"] = sum(values) / len(values)
+            sums[f"pass@{k}"] = sum(values), float(len(values))
         k *= 2
-    return rates
+    return sums

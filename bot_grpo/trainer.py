@@ -38,7 +38,7 @@ from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_reward
 from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
 from bot_grpo.sampler_gap import SamplerGap
-from bot_grpo.step_stats import PolicyStats, pass_rates, reward_averages
+from bot_grpo.step_stats import PolicyStats, averages, pass_sums, reward_sums
 from bot_grpo.together import is_sharded
 from reward_models.base import TokenRewardModel
 from reward_models.checkpoints import SealedCheckpoints
@@ -332,7 +332,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         rows = args[0] if args else kwargs.get("eval_dataset")
         rows = self.eval_dataset if rows is None else rows
         total = len(rows) * self.num_generations_eval if isinstance(rows, Dataset) else None
-        self._eval = EvalRows(total, **self._place)
+        self._eval = EvalRows(total, self._place["rank"], self._place["processes"])
         with _own_random_numbers(self.args.seed, self.accelerator.device):
             return super().evaluate(*args, **kwargs)
 
@@ -399,11 +399,12 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         parts = batch.mask_BT.sum(1)[:own], batch.outcome_B[:own], batch.local_rewards_BT[:own]
         bound = self.args.w_s * self.collector.model.bound
         scored, training = self.collector.batch[:own], self.model.training
-        averages = reward_averages(scored, *parts, self.accelerator, bound=bound)
+        sums = reward_sums(scored, *parts, self.accelerator, bound=bound)
         if not training:
-            averages |= pass_rates(scored, self.num_generations_eval, self.accelerator)
-        for name, value in averages.items():
-            self._metrics["train" if training else "eval"][name].append(value)
+            sums = self._eval.add(sums | pass_sums(scored, self.num_generations_eval, self.accelerator))
+        metrics = self._metrics["train" if training else "eval"]
+        for name, value in averages(sums).items():
+            metrics[name] = [*metrics[name], value] if training else [value]  # an evaluation's is of all its rows
 
     def _log_refill(self, done: Refilled) -> None:
         metrics = {"attempts": done.attempts, "groups": done.groups, "unfilled": done.unfilled}

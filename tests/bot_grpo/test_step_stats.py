@@ -6,7 +6,7 @@ import pytest
 from accelerate import Accelerator
 
 from bot_grpo.rewards import Scored
-from bot_grpo.step_stats import pass_rates
+from bot_grpo.step_stats import averages, merged, pass_sums
 from reward_models.base import RewardSignal, Rollout
 
 
@@ -18,15 +18,20 @@ def rollouts(*right: float | None) -> list[Scored]:
 
 def test_pass_at_k_is_the_mean_over_groups() -> None:
     scored = rollouts(1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0)
-    rates = pass_rates(scored, 4, Accelerator(cpu=True))
+    rates = averages(pass_sums(scored, 4, Accelerator(cpu=True)))
     assert rates == pytest.approx({"pass@1": 4 / 12, "pass@2": (1 / 2 + 0 + 1) / 3, "pass@4": 2 / 3})
 
 
 def test_a_rollout_without_a_score_is_no_sample() -> None:
-    rates = pass_rates(rollouts(1, None, 0, 1), 2, Accelerator(cpu=True))
+    rates = averages(pass_sums(rollouts(1, None, 0, 1), 2, Accelerator(cpu=True)))
     assert rates == pytest.approx({"pass@1": (1 + 1 / 2) / 2, "pass@2": 1.0})
 
 
 def test_without_right_and_wrong_there_is_no_pass_rate() -> None:
     one = Scored(Rollout("", ""), RewardSignal(0.5, metrics={"compile_rate": 1.0}), None, "")
-    assert pass_rates([one] * 4, 2, Accelerator(cpu=True)) == {}
+    assert pass_sums([one] * 4, 2, Accelerator(cpu=True)) == {}
+
+
+def test_batches_count_by_their_sizes() -> None:
+    sums = merged({"a": (3.0, 4.0), "b": (1.0, 1.0)}, {"a": (0.0, 1.0), "c": (0.0, 0.0)})
+    assert averages(sums) == pytest.approx({"a": 0.6, "b": 1.0, "c": float("nan")}, nan_ok=True)
