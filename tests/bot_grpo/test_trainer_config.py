@@ -42,6 +42,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"overlong_cache": 13}, "max_completion_length (12)"),
     ({"overlong_cache": -1}, "max_completion_length (12)"),
     ({"w_s": -1.0}, "0 or more"),
+    ({"sampler_gap_alarm": 0.0}, "above 0"),
+    ({"vllm_importance_sampling_mode": "token"}, "token_truncate, token_mask"),
     ({"w_g": float("nan")}, "0 or more"),
 ]
 
