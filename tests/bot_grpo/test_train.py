@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -150,6 +151,7 @@ BAD = [
     (["--gpu", "24GB"], "with --dry-run"),
     (["--dry-run", "--gpu", "big"], "24GB or 80GB"),
     (["--stop_tokens", "<|nothing|>"], "no token"),
+    (["--cold_start_direct", "1.5"], "a share, from 0 to 1"),
 ]
 
 
@@ -214,6 +216,20 @@ def test_a_file_with_columns_of_its_own_is_read(tmp_path: Path) -> None:
     assert {r.prompt for r in [*train_rows, *held_out]} <= {row["ask"] for row in asked}
     assert all(r.row["requirements"] for r in train_rows)
     assert len(held_out) == 2
+
+
+def test_a_cold_start_shows_a_share_of_the_answers_without_steps() -> None:
+    def taught(share: str) -> list[str]:
+        flags = ["--config", "aime-smollm2-cpu", "--cold_start_direct", share]
+        return [row.reference or "" for row in load_rows(parse(flags))[0]]
+
+    half = taught("0.5")
+    direct = [text for text in half if "<step" not in text]
+    assert 0.45 < len(direct) / len(half) < 0.55
+    assert all(re.fullmatch(r"<final>\d+</final>", text) for text in direct)
+    assert taught("0.5") == half
+    assert all("<step 1>" in text for text in taught("0"))
+    assert not any("<step" in text for text in taught("1"))
 
 
 @pytest.mark.slow
