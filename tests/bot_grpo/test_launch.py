@@ -130,6 +130,13 @@ def test_a_process_of_several_starts_no_more(
     assert "already" in capsys.readouterr().err
 
 
+def test_a_dry_run_is_for_the_processes_that_would_start(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["train", "--config", "react-qwen2.5-3b-8gpu", "--nproc", "8", "--dry-run"])
+    said = capsys.readouterr().out
+    assert "in 8 micro-batches of 2 on 8 processes" in said
+    assert "bot-grpo train --nproc 8" in said
+
+
 # -- real processes ----------------------------------------------------------------------------------------------------
 
 SETTINGS = """
