@@ -26,6 +26,26 @@ def check_name(target: Path) -> None:
         raise UserError(f"{target} must end in .html, so that no other file is overwritten by accident")
 
 
+def check_writable(*targets: Path | None) -> None:
+    """Raise `UserError` before the work for a file that could not be written after it; None is left out.
+
+    A file is made and taken away again: rights alone say nothing to root, or of /proc.
+    """
+    for target in targets:
+        if target is None:
+            continue
+        if not target.parent.is_dir():
+            raise UserError(f"cannot write {target}: there is no folder {target.parent}")
+        if target.is_dir():
+            raise UserError(f"cannot write {target}: it is a folder")
+        try:
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem[:40]}-")
+            os.close(handle)
+            os.unlink(name)
+        except OSError as error:
+            raise UserError(f"cannot write {target}: {error.strerror or error}") from error
+
+
 def deflate(value: Any) -> str:
     """JSON (ASCII, so a lone surrogate or a NUL is an escape), deflated, in base64."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from bot_grpo.errors import UserError
-from bot_grpo.pages import check_name, deflate, render, write_page
+from bot_grpo.pages import check_name, check_writable, deflate, render, write_page
 from bot_grpo.report_charts import charts, tiles
 from bot_grpo.report_data import Entry, Run, choose, evenly, load_rows, read_run
 from bot_grpo.report_rows import Thumbnails, pack
@@ -55,6 +55,7 @@ def write_report(run_dir: Path, output: Path | None = None, *, max_completions: 
     if max_completions < 1:
         raise UserError(f"completions must be at least 1, not {max_completions}")
     run = read_run(run_dir)
+    check_writable(target)
     rows = _completions(run, max_completions)
     images, pictures = _attach_images(run, rows)
     content = _render(run, _payload(run, rows, images), len(rows))

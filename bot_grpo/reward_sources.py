@@ -11,10 +11,11 @@ from typing import Any, get_args
 
 from bot_grpo.errors import UserError
 from bot_grpo.rundir import RunDir
+from bot_grpo.waiting import told_when_slow
 from reward_models import react
 from reward_models.base import TokenRewardModel
 from reward_models.errors import RewardError
-from reward_models.guard import open_reward
+from reward_models.guard import START_S, open_reward
 from reward_models.mixing import Mix, Role, Source, close
 from sandbox.pool import open_sandbox
 
@@ -97,7 +98,8 @@ def in_options(error: RewardError) -> RewardError:
 
 
 def _open(spec: SourceSpec) -> TokenRewardModel:
-    return open_reward(spec.model, spec.args, timeout_s=spec.timeout_s)
+    with told_when_slow(f"loading the reward model {spec.model} (in a child process for {START_S:g} s at most)"):
+        return open_reward(spec.model, spec.args, timeout_s=spec.timeout_s)
 
 
 def mixed(specs: Sequence[SourceSpec], models: Sequence[TokenRewardModel]) -> TokenRewardModel:
@@ -146,6 +148,7 @@ class RunReward:
                 shots = run.screenshots
                 made = open_sandbox(workers, timeout_s=timeout_s, screenshots=shots, **self._wanted)
                 sandbox = stack.enter_context(made)
+                sandbox.start()  # while the policy is loaded
             cache = run.path / "judge-cache"
             models = [
                 react.make_reward(spec.args, sandbox=sandbox, cache=cache) if plugin is None else plugin

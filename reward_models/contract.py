@@ -29,6 +29,7 @@ Samples = Mapping[str, Rollout]
 Encoded = tuple[str, tuple[int, ...], tuple[tuple[int, int], ...]]
 """A text, its token ids and their char spans, which tile it."""
 
+UNSCORED = "not one of the samples could be scored"
 TOLERANCE = 1e-3
 """How far two scores of the same rollout may lie apart: a model that pads its batches adds up in another order."""
 SLOW_S = 10.0
@@ -136,7 +137,9 @@ def consistent(model: TokenRewardModel, samples: Samples) -> list[Finding]:
     """Something is scored at all; and either every signal has an outcome or none."""
     answers = [a for a in _answers(model, list(samples.values())) if a is not None]
     if not answers:
-        return [Finding("consistent", "", "not one of the samples could be scored")]
+        asked = answers_of(model, list(samples.values()))
+        reason = next((a.reason for a in asked if isinstance(a, Unscored) and a.reason), "")
+        return [Finding("consistent", "", UNSCORED + (f": {reason}" if reason else ""))]
     missing = sum(a.outcome is None for a in answers)
     if 0 < missing < len(answers):
         without = f"{missing} of {len(answers)} signals {plural(missing, 'has', 'have')} no outcome"

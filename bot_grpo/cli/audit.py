@@ -123,11 +123,10 @@ def _parser() -> Parser:
 def _check_page(target: Path | None) -> None:
     """Before anything is asked. Raises UserError."""
     if target is not None:
-        from bot_grpo.pages import check_name
+        from bot_grpo.pages import check_name, check_writable
 
         check_name(target)
-        if not target.parent.is_dir():
-            raise UserError(f"cannot write {target}: there is no folder {target.parent}")
+        check_writable(target)
 
 
 def _limits(given: Sequence[str]) -> dict[str, Limits]:

@@ -12,11 +12,13 @@ from typing import Any
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
 from bot_grpo.reward_sources import in_options
+from bot_grpo.waiting import told_when_slow
 from reward_models.base import Rollout, TokenRewardModel
 from reward_models.contract import (
     CHECKS,
     SLOW_S,
     TOLERANCE,
+    UNSCORED,
     Finding,
     pretend_tokens,
     run_check,
@@ -24,7 +26,7 @@ from reward_models.contract import (
     seconds_a_thousand_tokens,
 )
 from reward_models.errors import RewardError
-from reward_models.guard import Child
+from reward_models.guard import START_S, Child
 from reward_models.loading import load_reward
 from reward_models.scoring import bound_of, model_name
 from sandbox.processes import GoneError, LateError
@@ -38,6 +40,7 @@ class, a factory, an object with `score`, or a reward function of TRL's kind. It
 empty completion, one character, emoji and CJK, CRLF, 4,000 characters, code, steps and a completion that was cut off,
 and about the rows of --input; it then has to keep its bound, give one signal a rollout, put its spans inside the text,
 and give the same scores whatever the order and the batch.
+A model that scores nothing without fields of its own (aime: `answer`) needs --input.
 Exit code: 0 fit, 1 not fit, 2 bad input.
 
 examples:
@@ -57,6 +60,11 @@ def main(argv: list[str]) -> int:
         raise in_options(error) from error
     finally:
         checker.close()
+    if args.input is None and (unscored := next((f for f in found if f.problem.startswith(UNSCORED)), None)):
+        raise UserError(
+            f"{args.name} has to be asked about rows of its own ({unscored.problem}): give --input FILE, a file whose "
+            "rows have a prompt, a completion and the fields that it reads"
+        )
     if found:
         print(f"not fit: {counted(len(found), 'problem')}")
         return 1
@@ -165,7 +173,8 @@ class _Checker:
 
     def _ask(self, function: Any, *args: Any, timeout_s: float) -> Any:
         if self._child is None:
-            self._child = Child(_load, self._args.name, self._arguments)
+            with told_when_slow(f"loading {self._args.name}, for {START_S:g} s at most"):
+                self._child = Child(_load, self._args.name, self._arguments)
         return self._child.call(function, *args, timeout_s=timeout_s)
 
     def _say(self, check: str, found: list[Finding]) -> None:

@@ -78,6 +78,19 @@ def _parser() -> Parser:
     return parser
 
 
+def _check_output(folder: Path | None) -> None:
+    """Before anything is trained. Raises UserError."""
+    from bot_grpo.pages import check_writable
+
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
+    check_writable(folder / "compare.html")
+
+
 def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names or len(set(names)) < len(names):
@@ -150,6 +163,7 @@ def _train_and_compare(options: argparse.Namespace, extra: Sequence[str]) -> int
     if options.dry_run:
         print("\n".join(_plan(planned, options)))
         return 0
+    _check_output(options.output)
     print(f"{counted(len(planned), 'cell')} in {study}", flush=True)
     why = run_cells(
         planned,

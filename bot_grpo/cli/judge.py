@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections import Counter
@@ -18,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bot_grpo.cli.judge_options import open_judge
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
-from bot_grpo.pages import check_name, write_page
+from bot_grpo.pages import check_name, check_writable, write_page
 from bot_grpo.win_matches import Match, judged_by_model, judged_by_rules, matches, pages_to_score, standings, to_json
 from bot_grpo.win_page import write_win_page
 from bot_grpo.win_sides import Side, read_side
@@ -140,9 +139,7 @@ def _check_files(args: argparse.Namespace) -> None:
     """Before anything is paid for."""
     if args.html is not None:
         check_name(args.html)
-    for path in (args.html, args.output):
-        if path is not None and (path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
-            raise UserError(f"{path} cannot be written; is its directory there?")
+    check_writable(args.html, args.output)
 
 
 def _judge(args: argparse.Namespace) -> Judge:

@@ -20,7 +20,7 @@ from bot_grpo.cli.parser import Parser
 from bot_grpo.cli.sandbox_inputs import Entry, read_entries
 from bot_grpo.errors import UserError
 from bot_grpo.gallery import Exhibit, write_gallery
-from bot_grpo.pages import check_name
+from bot_grpo.pages import check_name, check_writable
 from sandbox.outcome import Outcome
 from sandbox.pool import is_workers, open_sandbox
 from sandbox.setup import GET_NODE, NODE_MIN, node
@@ -127,8 +127,7 @@ def _settle(args: argparse.Namespace) -> None:
         args.render = bool(wanting) or args.html is not None
     if args.html is not None:
         check_name(args.html)
-        if args.html.is_dir() or not os.access(args.html.absolute().parent, os.W_OK):
-            raise UserError(f"cannot write {args.html}; is its directory there?")
+        check_writable(args.html)
 
 
 def _judge(args: argparse.Namespace) -> Judge | None:

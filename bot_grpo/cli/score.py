@@ -21,6 +21,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.cli.reward_options import add_reward_options, specs_of
 from bot_grpo.errors import UserError
+from bot_grpo.pages import check_name, check_writable
 from bot_grpo.replies import Encoder, Reply, read_replies
 from bot_grpo.reward_sources import SourceSpec, mixed, open_models
 from reward_models.base import TokenRewardModel
@@ -51,11 +52,8 @@ def main(argv: list[str]) -> int:
     if args.output is not None and args.output.resolve() == args.input.resolve():
         raise UserError(f"--output {args.output} is the --input, which would be lost: choose another")
     if args.html is not None:
-        from bot_grpo.pages import check_name
-
         check_name(args.html)
-        if not args.html.parent.is_dir():
-            raise UserError(f"cannot write {args.html}: there is no folder {args.html.parent}")
+    check_writable(args.output, args.html)
     replies = _peeked(read_replies(args.input))  # what is wrong with the input is said before anything is loaded
     model = mixed(specs, open_models(specs))
     try:

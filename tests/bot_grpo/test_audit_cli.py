@@ -245,6 +245,7 @@ BAD = [
     (["--reward", "arithmetic", "--input", "rows.jsonl", "--seed", "-1"], "--seed"),
     (["--reward", "arithmetic", "--input", "rows.jsonl", "--html", "a.txt"], "must end in .html"),
     (["--reward", "arithmetic", "--input", "rows.jsonl", "--html", "no/a.html"], "there is no folder no"),
+    (["--reward", "arithmetic", "--input", "rows.jsonl", "--html", "/proc/a.html"], "cannot write /proc/a.html"),
     (["--reward", "arithmetic", "--input", "rows.jsonl", "--threshold", "lenght=1"], "did you mean 'length'"),
     (["--reward", "arithmetic", "--input", "rows.jsonl", "--threshold", "x=1"], "there are: scored, bounded"),
     (["--reward", "arithmetic", "--input", "rows.jsonl", "--threshold", "length=a"], "not length=GOOD or"),

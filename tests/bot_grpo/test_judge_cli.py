@@ -267,7 +267,7 @@ def mistakes(tmp_path: Path) -> list[tuple[list[str], str]]:
         ([*ab, *m, "--step", "3"], "no evaluation at step 3; there are: 4"),
         (["--a", "a@7", "--b", "b", *m], "no evaluation at step 7"),
         ([*ab, *m, "--html", "page.txt"], "must end in .html"),
-        ([*ab, *m, "--html", "no/such/page.html"], "cannot be written"),
+        ([*ab, *m, "--html", "no/such/page.html"], "cannot write no/such/page.html: there is no folder"),
         ([*ab, *m, "--output", "empty"], "cannot be written"),
         ([*ab, *m, "--concurrency", "0"], "--concurrency is a whole number from 1, not 0"),
         ([*ab, *m, "--timeout", "0"], "--timeout is above 0, not 0.0"),

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from bot_grpo import waiting
 from bot_grpo.cli import main
 from bot_grpo.replies import Encoder, read_replies
 from bot_grpo.rundir import RunDir
@@ -59,6 +60,7 @@ def solved(prompts, completions, solution, **columns):
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "mine.py").write_text(PLUGIN)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(waiting, "AFTER_S", 3600.0)  # or a busy machine says more than one line
     return tmp_path
 
 
@@ -108,6 +110,24 @@ def test_a_new_reward_with_a_bad_name_or_place(
     error_of(capsys)
 
 
+# -- loading ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["score", "check-reward"])
+def test_a_plug_in_that_takes_long_to_load_is_not_waited_for_in_silence(
+    verb: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "AFTER_S", 0.2)
+    (here / "late.py").write_text(PLUGIN + "\ntime.sleep(1.5)\n")
+    write_jsonl(here / "rows.jsonl", ROWS)
+    scored = ["score", "--reward", "late.py:Vowels", "--input", "rows.jsonl", "--output", "o.jsonl"]
+    assert main(scored if verb == "score" else ["check-reward", "late.py:Vowels"]) == 0
+    told = capsys.readouterr().err
+    assert "still loading" in told
+    assert "late.py:Vowels" in told
+    assert "600 s at most" in told
+
+
 # -- check-reward -----------------------------------------------------------------------------------------------------
 
 
@@ -118,6 +138,15 @@ def test_a_fit_reward_is_called_fit(here: Path, capsys: pytest.CaptureFixture[st
     assert "s a thousand tokens" in out
     assert out.count("ok    ") == 8
     assert "WRONG" not in out
+
+
+def test_a_reward_that_needs_rows_says_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-reward", "aime"]) == 2
+    told = error_of(capsys, begun=True)
+    assert "give --input FILE" in told
+    assert "the row's answer is None: it should be an integer from 0 to 999" in told
+    write_jsonl(here / "rows.jsonl", [{"prompt": "6 + 1?", "completion": "(final) \\boxed{7}", "answer": 7}])
+    assert main(["check-reward", "aime", "--input", "rows.jsonl"]) == 0
 
 
 def test_what_is_wrong_is_said_with_its_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,6 +342,9 @@ SCORE_BAD = [
     (["--reward", "mine.py:Vowels", "--input", "bad.parquet", "--output", "o"], "bad.parquet cannot be read"),
     (["--reward", "mine.py:Vowels", "--input", "folder", "--output", "o"], "holds no rollouts"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "no/o"], "cannot write no/o"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "/proc/o"], "cannot write /proc/o"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--html", "/proc/o.html"], "cannot write /proc/o.html"),
+    (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "folder"], "it is a folder"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o", "--timeout", "0"], "--timeout: a number"),
     (["--reward", "mine.py:Vowels", "--input", "rows.jsonl", "--output", "o", "--w-s", "nan"], "--w-s: a number is"),
     (
