@@ -103,8 +103,8 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         if self.accelerator.ddp_handler is not None:
             self.accelerator.ddp_handler.gradient_as_bucket_view = True  # or gradients take their memory twice
         self.collector.eos_token_ids = set(self.eos_token_ids)
-        if self.use_vllm:  # it reads the generation config on disk, and what ends a completion may be set elsewhere
-            self.vllm_generation.generation_kwargs.setdefault("stop_token_ids", sorted(self.eos_token_ids))
+        if self.use_vllm:
+            vllm_setup.settle(self.vllm_generation, self.eos_token_ids)
         alone_on_cpu = self.accelerator.device.type == "cpu" and self.accelerator.num_processes == 1
         self._compact_head = alone_on_cpu and not args.cast_lm_head_to_fp32
         self._resumed = Resumed(self)

@@ -1,8 +1,8 @@
-"""Training that samples with vLLM: whether it can begin, and what its failures mean."""
+"""Training that samples with vLLM: whether it can begin, what its failures mean, and what TRL leaves to be set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -38,3 +38,21 @@ def explained(args: Any) -> Iterator[None]:
         else:
             raise
         raise UserError(f"vllm_mode server: {why}") from error
+
+
+def settle(generation: Any, eos_token_ids: Sequence[int]) -> None:
+    """Have TRL's `VLLMGeneration` end completions where transformers would, and take new weights on a CPU too.
+
+    vLLM reads the generation config on disk, and what ends a completion may be set elsewhere.
+    """
+    generation.generation_kwargs.setdefault("stop_token_ids", sorted(eos_token_ids))
+    if generation.mode == "colocate" and generation.accelerator.device.type == "cpu":
+        generation.sync_weights = lambda: _reload(generation)
+
+
+def _reload(generation: Any) -> None:
+    """vLLM's own reloading. On a CPU it packs weights when they are loaded, and TRL writes into what it left behind."""
+    # Copies: vLLM keeps some until the end, and by then a LoRA adapter is no longer merged into what they were.
+    weights = ((name, weight.clone()) for name, weight in generation._iter_named_params())
+    generation.llm.collective_rpc("reload_weights", kwargs={"weights_iterator": weights})
+    generation.llm.reset_prefix_cache()
