@@ -137,6 +137,8 @@ def parse(argv: list[str]) -> Any:
     settings: Any = BoTGRPOConfig  # to the parser a class is good enough; its annotation wants an instance
     parser = Parser(settings, allow_abbrev=False)
     known = set(BoTGRPOConfig.__dataclass_fields__)
+    if "activation_checkpointing" not in known:  # its name in older releases of transformers, as verl wants them
+        config = {k.replace("activation_checkpointing", "gradient_checkpointing"): v for k, v in config.items()}
     for key in config:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)

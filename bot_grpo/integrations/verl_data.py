@@ -68,7 +68,7 @@ def overrides(args: Any, own: str) -> list[str]:
         f"{rollout}.temperature": args.temperature,
         f"{rollout}.agent.default_agent_loop": "bot_grpo_single_turn",
         "reward.reward_manager.name": "bot_grpo",
-        "+reward.bot_grpo.rewards": json.dumps([asdict(spec) for spec in specs]),
+        "+reward.bot_grpo.rewards": json.dumps([{k: v for k, v in asdict(s).items() if v is not None} for s in specs]),
         "+reward.bot_grpo.w_g": args.w_g,
         "+reward.bot_grpo.w_s": args.w_s,
         "+reward.bot_grpo.overlong_cache": args.overlong_cache,
