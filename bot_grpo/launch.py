@@ -151,6 +151,8 @@ def plan(processes: int | None, config: str | None, *, cpu: bool) -> Plan:
         processes = found.num_processes if own else gpus
     if processes < 1:
         raise UserError("there is no GPU to count: say with --nproc how many processes to train in")
+    if processes > 1 and kind in {"NO", "MULTI_CPU"}:
+        raise UserError(f"{file} starts one process (distributed_type: {kind}); for more take ddp")
     if gpus and processes > gpus * machines:
         there = f"there {plural(gpus, 'is', 'are')} {gpus}" + (f" on each of {machines} machines" * (machines > 1))
         raise UserError(f"--nproc {processes} wants a GPU for each process, and {there}; --use_cpu true trains on CPUs")
@@ -175,6 +177,8 @@ def run(plan: Plan, command: Sequence[str]) -> int:
         if failure.exitcode < 0:
             print(f"process {rank} was ended by {failure.signal_name()}", file=sys.stderr)
         return 128 - failure.exitcode if failure.exitcode < 0 else failure.exitcode
+    except subprocess.CalledProcessError as error:  # how accelerate starts a single process
+        return error.returncode
     except SignalException as error:
         return 128 + int(error.sigval)
     return 0

@@ -107,6 +107,13 @@ def test_what_this_machine_cannot_is_said(processes: int | None, config: str, sa
         launch.plan(processes, config, cpu=True)
 
 
+def test_a_config_for_one_process_starts_no_two(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text('distributed_type: "NO"\nnum_processes: 1\n')
+    assert launch.plan(1, str(tmp_path / "own.yaml"), cpu=True).processes == 1
+    with pytest.raises(UserError, match="starts one process"):
+        launch.plan(2, str(tmp_path / "own.yaml"), cpu=True)
+
+
 def test_a_file_that_is_no_config_is_said(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("distributed_type: MULTI_GPU\nnum_proceses: 2\n")
     with pytest.raises(UserError, match="num_proceses"):
