@@ -36,6 +36,7 @@ def main(argv: list[str]) -> int:
     from bot_grpo.eval_results import table
     from bot_grpo.eval_tasks import AIME, React
     from bot_grpo.evaluate import EvalDir, requests
+    from bot_grpo.pages import check_writable
 
     run = EvalDir(args.folder)
     config = run.config()
@@ -45,6 +46,7 @@ def main(argv: list[str]) -> int:
     samples = run.wanted(requests(problems, n, settings["seed"]))
     if not samples:
         raise UserError(f"{run.path} holds no samples")
+    check_writable(run.path / "results.json")
     of = f"{counted(len(samples), 'sample')} of {counted(len(problems), 'problem')}"
     print(f"grading {of} in {run.path}", flush=True)
     task: Any = AIME() if settings["task"] == "aime" else React(workers=args.workers)
