@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot_grpo.errors import UserError
+from tasks.hub import lost
 
 PUBLISHED = Path(__file__).with_name("architectures.json")
 """The published sizes of the recipes' models."""
@@ -85,6 +86,8 @@ def config(name: str) -> Mapping[str, Any]:
     try:
         if file.is_file():
             return dict(json.loads(file.read_text(encoding="utf-8")))
+        if lost(name):
+            raise OSError("no folder here, and the hub cannot be reached")
         from transformers import AutoConfig
 
         return dict(AutoConfig.from_pretrained(name).to_dict())

@@ -6,6 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from bot_grpo.errors import UserError
+from tasks.hub import is_of_the_client, lost
+
+
+def check_there(name: str) -> None:
+    """Raise UserError at once for a model that is neither in the hub's cache here nor to be had there."""
+    if lost(name):
+        raise UserError(f"{name!r} is no folder here, and the hub cannot be reached to look for it there")
 
 
 def check_push(repo: str) -> None:
@@ -42,7 +49,7 @@ def push(folder: Path, repo: str, *, private: bool | None = None, message: str =
     except (OSError, ValueError, RuntimeError) as error:  # no network, offline mode, a card that the hub refuses
         raise _kept(folder, f"{repo} could not be pushed ({_first_line(error)})") from error
     except Exception as error:
-        if not _of_the_client(error):
+        if not is_of_the_client(error):
             raise
         raise _kept(folder, f"the hub cannot be reached ({_first_line(error)})") from error
     return str(address)
@@ -56,11 +63,6 @@ def _refusal(error: Any) -> str:
     status = error.response.status_code
     known = {401: "401: the token is not valid", 403: "403: the token may not write there", 404: "404: no such owner"}
     return known.get(status, f"{status}: {_first_line(error)}")
-
-
-def _of_the_client(error: Exception) -> bool:
-    """Whether the library's HTTP client raised it; which client that is differs between its versions."""
-    return any(kind.__module__.split(".")[0].startswith("httpx") for kind in type(error).__mro__)
 
 
 def _first_line(error: Exception) -> str:

@@ -15,6 +15,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from bot_grpo.errors import UserError
+from bot_grpo.hub import check_there
 
 EMBEDDED = "smollm2-135m"
 
@@ -72,14 +73,20 @@ def embedded_path() -> Path:
 
 
 def resolve(name: str) -> str:
-    """A name that `from_pretrained` understands: the embedded model's folder, a local folder, or a hub id."""
+    """A name that `from_pretrained` understands: the embedded model's folder, a local folder, or a hub id.
+
+    Raises UserError where it is none of these, as far as can be known without loading it.
+    """
     if name == EMBEDDED:
         return str(embedded_path())
     if difflib.get_close_matches(name.lower(), [EMBEDDED], cutoff=0.7) and not Path(name).is_dir():
         raise UserError(f"model {name!r}: did you mean {EMBEDDED!r}, the embedded one?")
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise UserError(f"model {name!r}: there is no such folder")
-    return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
+    if Path(name).expanduser().is_dir():
+        return str(Path(name).expanduser())
+    check_there(name)
+    return name
 
 
 def load_tokenizer(name: str) -> PreTrainedTokenizerBase:

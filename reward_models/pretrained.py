@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -14,6 +15,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 from transformers.utils import cached_file
 
 from reward_models.errors import RewardError
+from tasks.hub import lost
 
 
 class HasIds(Protocol):
@@ -38,6 +40,7 @@ def load_tokenizer(name: str) -> Any:
     transformers 5 rebuilds some tokenizers by their class and forgets the splitting rules of tokenizer.json
     (transformers#45812, #45920); where a probe is not cut as the file has it, the file is taken as it is.
     """
+    _look_for(name)
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         path = cached_file(name, "tokenizer.json", _raise_exceptions_for_missing_entries=False)
@@ -52,6 +55,7 @@ def load_tokenizer(name: str) -> Any:
 
 def load_config(name: str) -> Any:
     """The config of a model. Raises RewardError where there is none, or it needs code from the hub."""
+    _look_for(name)
     try:
         return AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
@@ -66,6 +70,7 @@ def load_weights(cls: Any, name: str, *, dtype: str, device: str | None, **argum
     """
     check_dtype(dtype)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    _look_for(name)
     try:
         model, found = cls.from_pretrained(name, dtype=dtype, output_loading_info=True, **arguments)
         model = model.eval().to(where)
@@ -81,6 +86,14 @@ def check_dtype(dtype: str) -> None:
     """Raises RewardError for what is no dtype of weights."""
     if dtype not in ("auto", "float32", "bfloat16", "float16"):
         raise RewardError(f"dtype is auto (as the weights are), float32, bfloat16 or float16, not {dtype!r}")
+
+
+def _look_for(name: str) -> None:
+    """Raise RewardError at once for what is neither here nor to be had from the hub."""
+    if not Path(name).expanduser().exists() and lost(name):
+        raise RewardError(
+            f"{name} cannot be loaded: it is no folder here, and the hub cannot be reached to look for it there"
+        )
 
 
 def _not_there(name: str, error: Exception) -> RewardError:

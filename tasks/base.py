@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.errors import TaskError
+from tasks.hub import lost
 
 Record = dict[str, Any]
 
@@ -138,6 +139,9 @@ def _iter_hub(source: str, split: str | None) -> Iterator[Record]:
     import datasets  # slow to import, and only needed here
 
     name, _, config = (source, "", "") if Path(source).is_dir() else source.partition(":")
+    converted = Path(datasets.config.HF_DATASETS_CACHE) / name.replace("/", "___")
+    if not Path(source).is_dir() and not converted.is_dir() and lost(name, "dataset"):
+        raise TaskError(f"{source}: there is no such file, and the hub cannot be reached to look for it there")
     try:
         loaded = datasets.load_dataset(name, config or None)
     except Exception as error:  # the hub, the network and the builder scripts raise what they like

@@ -16,19 +16,26 @@ import pytest
 import real_families
 import tiny_trainer
 import torch
+import vllm_env
 import yaml
 from hub_stub import StubHub
 from huggingface_hub import ModelCard
 from peft import LoraConfig, PeftModel, get_peft_model
 from pytest_httpserver import HTTPServer
 from safetensors import safe_open
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from bot_grpo import models, publish
+from bot_grpo.architecture import sizes
 from bot_grpo.backends import policy_folder
 from bot_grpo.cli import main
+from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.generation import FoldedPolicy
+from bot_grpo.recipe_files import read_recipe
+from tasks.base import read_records
+from tasks.errors import TaskError
+from tasks.hub import reachable
 
 TEMPLATE = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{{ 'think' if think else 'say' }}: "
 SETTINGS: dict[str, Any] = {
@@ -189,7 +196,14 @@ def test_the_card_is_one_that_the_hub_reads(exported: Path) -> None:
         assert words in text
     assert "| Compiles | 25 % | 99 % |" in text
     assert "commit `abc`" in text
+    assert "\n# mine\n" in text, "it is called as its run is"
     assert not re.search(r"\n\n\n", text)
+
+
+def test_its_settings_are_a_recipe(exported: Path) -> None:
+    found = read_recipe(str(exported / "training.yaml")).settings
+    assert found["algorithm"] == "bot_grpo"
+    assert {key for key in found if key not in BoTGRPOConfig.__dataclass_fields__} == set()
 
 
 def test_nothing_secret_and_nothing_of_this_machine_is_published(exported: Path, run: Path) -> None:
@@ -372,6 +386,29 @@ def test_what_cannot_be_pushed_is_one_line_and_the_export_stays(
     assert (exported / "model.safetensors").exists()
 
 
+def test_a_model_that_is_nowhere_is_known_to_be_at_once(
+    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a network the library would ask again and again, for a minute; the hub is asked for once."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", lambda *a, **k: pytest.fail("it was looked for"))
+    reachable.cache_clear()
+    for name in ("nope", "nobody/nope"):
+        with pytest.raises(UserError, match=f"'{name}' is no folder here, and the hub cannot be reached"):
+            models.load_tokenizer(name)
+    with pytest.raises(UserError, match=r"cannot be had \(no folder here, and the hub cannot be reached\)"):
+        sizes("nobody/nope")
+    monkeypatch.setattr("datasets.load_dataset", lambda *args: pytest.fail("it was looked for"))
+    with pytest.raises(TaskError, match="nobody/nope: there is no such file, and the hub cannot be reached"):
+        read_records("nobody/nope")
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", httpserver.url_for("").rstrip("/"))
+    reachable.cache_clear()
+    assert models.resolve("nobody/nope") == "nobody/nope", "a hub that answers is asked by its library"
+    reachable.cache_clear()
+
+
 def test_train_checks_a_push_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     flags = ["train", "--output_dir", str(tmp_path / "run"), "--use_cpu", "true"]
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
@@ -438,3 +475,38 @@ def test_the_embedded_model_merges_into_a_plain_one(tmp_path: Path) -> None:
     ids = torch.arange(100, 140)[None]
     with torch.no_grad():
         torch.testing.assert_close(merged(ids).logits, policy(ids).logits, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.vllm
+@pytest.mark.timeout(3000)
+def test_vllm_loads_an_export_as_any_model(tmp_path: Path) -> None:
+    """In the environment that $BOT_GRPO_VLLM_ENV names; it is built there if need be."""
+    place = vllm_env.folder()
+    if place is None:
+        pytest.skip("BOT_GRPO_VLLM_ENV names no folder for vLLM's environment")
+    torch.manual_seed(0)
+    heads: dict[str, Any] = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2}
+    ids: dict[str, Any] = {"eos_token_id": tiny_trainer.EOS, "pad_token_id": tiny_trainer.PAD, "bos_token_id": None}
+    sizes: dict[str, Any] = {"hidden_size": 256, "intermediate_size": 256, "max_position_embeddings": 256}
+    config = LlamaConfig(vocab_size=tiny_trainer.VOCABULARY, tie_word_embeddings=True, **heads, **ids, **sizes)
+    LlamaForCausalLM(config).save_pretrained(tmp_path / "base")
+    tokenizer = tiny_trainer.byte_tokenizer()
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.save_pretrained(tmp_path / "base")
+    write_run(tmp_path / "run")
+    save_adapter(tmp_path / "base", tmp_path / "run" / "model")
+    assert main(["export", str(tmp_path / "run")]) == 0
+    merged = AutoModelForCausalLM.from_pretrained(tmp_path / "run" / "export", dtype=torch.float32).eval()
+    prompt = list(range(60, 80))
+    answer: list[int] = []
+    with torch.no_grad():
+        for _ in range(16):
+            answer.append(int(merged(torch.tensor([prompt + answer])).logits[0, -1].argmax()))
+    expected = json.dumps({"prompt": prompt, "answer": answer})
+    script = Path(__file__).with_name("vllm_export.py")
+    command = [str(vllm_env.build(place)), str(script), str(tmp_path / "run" / "export"), expected]
+    world = os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1"}
+    done = subprocess.run(command, env=world, capture_output=True, text=True, timeout=2000)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert "the same 16 tokens" in done.stdout
