@@ -31,6 +31,7 @@ _SCRIPTS = (
     "page_modes.js",
     "report_completions.js",
     "report_reader.js",
+    "report_live.js",
 )
 
 
@@ -56,11 +57,21 @@ def write_report(run_dir: Path, output: Path | None = None, *, max_completions: 
         raise UserError(f"completions must be at least 1, not {max_completions}")
     run = read_run(run_dir)
     check_writable(target)
+    content, shown, pictures = _page(run, max_completions)
+    write_page(target, content)
+    return Report(target, len(content), shown, len(run.index), pictures)
+
+
+def live_page(run_dir: Path, stamp: str, *, max_completions: int = MAX_COMPLETIONS) -> bytes:
+    """The report as `report_serve` gives it: it loads itself again when the server's stamp is another."""
+    return _page(read_run(run_dir), max_completions, stamp=stamp)[0]
+
+
+def _page(run: Run, max_completions: int, *, stamp: str | None = None) -> tuple[bytes, int, int]:
+    """The page, and how many completions and screenshots are in it."""
     rows = _completions(run, max_completions)
     images, pictures = _attach_images(run, rows)
-    content = _render(run, _payload(run, rows, images), len(rows))
-    write_page(target, content)
-    return Report(target, len(content), len(rows), len(run.index), pictures)
+    return _render(run, _payload(run, rows, images), len(rows), stamp), len(rows), pictures
 
 
 def _completions(run: Run, cap: int) -> list[dict[str, Any]]:
@@ -106,11 +117,12 @@ def _payload(run: Run, rows: Sequence[Mapping[str, Any]], images: Mapping[str, s
     )
 
 
-def _render(run: Run, payload: str, completions: int) -> bytes:
+def _render(run: Run, payload: str, completions: int, stamp: str | None) -> bytes:
     return render(
         "report.html.j2",
         styles=["report.css"],
         scripts=_SCRIPTS,
+        stamp=stamp,
         name=run.path.resolve().name,
         facts=_facts(run),
         tiles=tiles(run.series, run.summary),

@@ -12,7 +12,7 @@ async function start() {
   try {
     const data = await unpack(byId("payload").textContent);
     showCharts(data);
-    if (data.rows.length && byId("reader")) showCompletions(data);
+    followRun(data.rows.length && byId("reader") ? showCompletions(data) : null);
     document.documentElement.dataset.ready = "yes";
   } catch (error) {
     byId("failure").hidden = false;

@@ -21,6 +21,7 @@ function showCompletions({ rows, images }) {
   });
   document.addEventListener("keydown", (event) => onKey(page, event));
   applyFilters(page);
+  return page;
 }
 
 function setUpFilters(page) {
@@ -95,6 +96,7 @@ function select(page, row) {
   const inText = document.activeElement.matches?.(".code");
   const leaving = document.activeElement.closest?.("#reading, .tile");
   page.current = row;
+  page.chosen = true; // by a person, and not as the first of the list
   if (!page.list.includes(row)) { // from a group or another step: widen the filters so that it is in the list
     byId("step").value = page.steps.indexOf(row.step) + 1;
     byId("kind").value = byId("status").value = "";
