@@ -1,0 +1,55 @@
+"""What watches a run remembers, after a kill, the steps before the checkpoint."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from transformers import TrainerControl, TrainerState
+
+from bot_grpo.progress import RunLog, StopOnUnscored
+from bot_grpo.rundir import RunDir
+
+LENGTHS = [100, 100, 100, 100, 40, 30, 20, 20, 20, 20]
+UNSCORED = [0, 0, 0.9, 0.9, 0, 0.9, 0.9, 0.9, 0.9, 0.9]
+LOGS: list[dict[str, Any]] = [
+    {"loss": 0.0, "completion_length": float(length), "unscored": float(share), "step": step}
+    for step, (length, share) in enumerate(zip(LENGTHS, UNSCORED, strict=True), 1)
+]
+EVALUATION = {"eval_reward": 0.5, "eval_unscored": 1.0, "eval_loss": None, "step": 4}
+
+
+def watch(folder: Path, history: list[dict[str, Any]], logs: list[dict[str, Any]]) -> tuple[Any, ...]:
+    """What alarms sound at which step, where the run stops, and the last evaluation, from a checkpoint's history on."""
+    run = RunDir(folder)
+    run.create(resume=True)
+    log, lost = RunLog(run, console=Console(file=io.StringIO())), StopOnUnscored(0.5)
+    state, stops = TrainerState(log_history=history, max_steps=10, is_world_process_zero=True), []
+    for callback in (log, lost):
+        callback.on_train_begin(None, state, TrainerControl())
+    for row in logs:
+        control, state.global_step = TrainerControl(), row["step"]
+        for callback in (log, lost):
+            callback.on_log(None, state, control, logs=row)
+        stops += [row["step"]] * control.should_training_stop
+    alarms = [(row["step"], text.split(":")[0]) for row in run.read_metrics() for text in row.get("alarms", ())]
+    return alarms, stops, log.last_eval
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_alarms_and_stops_come_when_they_would_have_come(at: int, tmp_path: Path) -> None:
+    logs = [*LOGS[:4], EVALUATION, *LOGS[4:]]
+    alarms, stops, last = watch(tmp_path / "straight", [], logs)
+    assert alarms == [(7, "length_collapse")]
+    assert stops == [8]
+    assert last == {"eval/reward": 0.5, "eval/unscored": 1.0}
+    before, after = ([row for row in logs if (row["step"] <= at) is early] for early in (True, False))
+    assert watch(tmp_path / "resumed", before, after) == ([a for a in alarms if a[0] > at], stops, last)
+
+
+def test_a_run_that_stopped_unscored_has_as_many_steps_again(tmp_path: Path) -> None:
+    assert watch(tmp_path, LOGS[:8], LOGS[8:])[1] == []
+    assert watch(tmp_path, LOGS[:8], [*LOGS[8:], LOGS[9] | {"step": 11}])[1] == [11]
