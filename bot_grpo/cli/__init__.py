@@ -26,6 +26,7 @@ VERBS = {
     "sandbox": "compile and render React components, one verdict a line",
     "judge": "compare runs by their pages: win rates and rankings, by a model or by rules",
     "algorithms": "list the algorithms: equation, defaults, source, departures",
+    "bench": "measure a training step, its memory and sampling on a GPU",
     "env": "print versions and what works on this machine",
 }
 
