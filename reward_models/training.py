@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import random
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -26,12 +26,12 @@ from transformers import (
     AutoModelForTokenClassification,
     PrinterCallback,
     ProgressCallback,
-    Trainer,
     TrainerCallback,
     TrainingArguments,
     set_seed,
 )
 
+from reward_models.checkpoints import SealedCheckpoints
 from reward_models.errors import RewardError
 from reward_models.learned import Settings, reader, wrong_logits
 from reward_models.pretrained import load_config, load_tokenizer, padded
@@ -164,8 +164,8 @@ def train(
 ) -> Trained:
     """Train, measure on the held-out rows, and leave a folder that `learned.LearnedReward` loads.
 
-    A training that a callback stops leaves `output`/checkpoints, from one of which `resume` goes on with the same data
-    and settings. Raises RewardError for a model that cannot be loaded.
+    In `output`/checkpoints, which is to be deleted after it, is what a training that was stopped leaves, and from one
+    of which `resume` goes on with the same data and settings. Raises RewardError for a model that cannot be loaded.
     """
     set_seed(settings.seed)
     model = _classifier(settings)
@@ -183,7 +183,8 @@ def train(
     made = Settings(settings.template, _limit(settings), data.split, data.shift, 1.0, 1.0)
     state = trainer.state
     seconds = float(result.metrics["train_runtime"])
-    out = Trained(data, made, state.global_step, seconds, float(result.training_loss), None, None, None, True)
+    loss = fmean(row["loss"] for row in state.log_history if "loss" in row)  # of all steps, also those before a stop
+    out = Trained(data, made, state.global_step, seconds, loss, None, None, None, True)
     if state.global_step < state.max_steps:
         return out
     model = model.merge_and_unload() if settings.lora_r else model
@@ -199,7 +200,6 @@ def train(
     model.save_pretrained(output)
     load_tokenizer(settings.model).save_pretrained(output)
     made.write(output)  # last: where it is, the rest is
-    shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
     found = finding(data.held_out, scores)
     return replace(out, settings=made, tokens=tokens, step=step, finding=found, stopped=False)
 
@@ -265,7 +265,7 @@ def _arguments(settings: TrainSettings, output: Path) -> TrainingArguments:
     )
 
 
-class _Trainer(Trainer):
+class _Trainer(SealedCheckpoints):
     """The HF Trainer with batches of like lengths, in an order that a resumed training finds again."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:

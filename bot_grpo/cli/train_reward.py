@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from reward_models.training_data import Example
 
 _LINES = 20  # of progress, where there is no terminal
+_BEGAN = "began.json"
 _EPILOG = """\
 --data is one or more of: a .jsonl, .csv or .parquet file whose rows have
   prompt, completion, spans    [[start, end, value], ...] in characters of the completion; a value below 0 is wrong
@@ -43,25 +46,32 @@ examples:
 def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
     output: Path = args.output
-    checkpoint = _checkpoint(output, args.resume)
+    _check_output(output, args.resume)
     examples, sources = read_examples(args.data, unmarked=args.unmarked)
     from bot_grpo.cli.train import _quiet
     from bot_grpo.models import resolve
     from bot_grpo.progress import StopOnInterrupt
-    from bot_grpo.rundir import commit, versions
+    from bot_grpo.rundir import commit, hold, last_checkpoint, versions
     from reward_models.model_card import model_card, summary
-    from reward_models.training import prepare, train
+    from reward_models.training import CHECKPOINTS, prepare, train
 
     _quiet()
     settings = _settings(args, resolve(args.model))
     data = prepare(examples, settings)
     print(_said(data, args.model), flush=True)
+    scratch = output / CHECKPOINTS
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        scratch.mkdir(parents=True, exist_ok=True)
+        lock = hold(scratch)
     except OSError as error:
         raise UserError(f"cannot write {output}: {error.strerror}") from error
+    checkpoint = last_checkpoint(scratch)
+    _check_same(scratch / _BEGAN, settings, examples, goes_on=checkpoint is not None)
+    if args.resume:
+        begins = f"nothing to go on from: {output} begins anew"
+        print(begins if checkpoint is None else f"going on from {checkpoint}", flush=True)
     stop = StopOnInterrupt()
-    with stop.listening():
+    with stop.listening(), lock:
         made = train(data, settings, output, callbacks=[stop, progress()], resume=checkpoint)
     if made.stopped:
         print(f"stopped after step {made.steps}; the same command with --resume goes on")
@@ -71,6 +81,7 @@ def main(argv: list[str]) -> int:
     card = model_card(made, named, folder=str(output), sources=sources, versions=found)
     (output / "README.md").write_text(card, encoding="utf-8")
     (output / "metrics.json").write_text(json.dumps(summary(made), indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(scratch, ignore_errors=True)  # last: what is killed before goes on from there
     print(_results(made))
     print(f"wrote {output}; its README.md is the model card. Use it:")
     arguments = json.dumps({"model": str(output)})
@@ -146,17 +157,37 @@ def _settings(args: argparse.Namespace, model: str) -> TrainSettings:
     return settings
 
 
-def _checkpoint(output: Path, resume: bool) -> Path | None:
-    """The newest checkpoint to go on from; None to begin anew. A folder that holds something is left as it is."""
+def _check_output(output: Path, resume: bool) -> None:
+    """A folder that holds something is left as it is, but for a training that goes on."""
     if output.exists() and not output.is_dir():
         raise UserError(f"{output} is a file; choose another --output")
-    there = sorted(output.glob("checkpoints/checkpoint-*/trainer_state.json"), key=lambda p: p.stat().st_mtime)
-    if resume and not there:
-        raise UserError(f"{output} holds no checkpoint to go on from; leave --resume out to begin")
-    if not resume and output.is_dir() and any(output.iterdir()):
-        hint = ", or go on with --resume" if there else ""
-        raise UserError(f"{output} is not empty; choose another --output{hint}")
-    return there[-1].parent if there else None
+    there = {entry.name for entry in output.iterdir()} if output.is_dir() else set()
+    begun = there == {"checkpoints"} or (output / "checkpoints" / _BEGAN).exists()
+    if not there or (resume and begun):
+        return
+    if resume:
+        raise UserError(f"{output} holds no training to go on with; choose another --output")
+    hint = ", or go on with --resume" if begun else ""
+    raise UserError(f"{output} is not empty; choose another --output{hint}")
+
+
+def _check_same(file: Path, settings: TrainSettings, examples: Sequence[Example], *, goes_on: bool) -> None:
+    """That a training goes on with the data and the settings that it began with; they are kept in `file`."""
+    rows = hashlib.sha256("\n".join(map(repr, examples)).encode("utf-8", "surrogatepass")).hexdigest()
+    now: dict[str, Any] = {"data": rows, **asdict(settings)}
+    now.pop("device")
+    if not goes_on:
+        file.write_text(json.dumps(now), encoding="utf-8")
+        return
+    try:
+        before = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} does not say what the training began with; begin one in another --output") from error
+    for name, value in now.items():
+        if before.get(name) != value:
+            option = "--" + name.replace("_", "-")
+            was = "the rows are others" if name == "data" else f"it was {before.get(name)!r}, and is {value!r}"
+            raise UserError(f"--resume goes on with what the training began with, and {option} has changed: {was}")
 
 
 def read_examples(data: Sequence[Path], *, unmarked: str = "right") -> tuple[list[Example], list[str]]:

@@ -12,6 +12,7 @@ from tiny import save_tiny_model
 
 from bot_grpo.cli import main
 from bot_grpo.rundir import RunDir
+from reward_models.learned import Settings
 
 
 def rows(problems: int = 12) -> list[dict[str, Any]]:
@@ -115,7 +116,6 @@ def test_bad_data_is_one_line(
         (["--batch-size", "0"], "--batch-size is a number above 0"),
         (["--labels", "some"], "invalid choice"),
         (["--split", "("], "is no regular expression"),
-        (["--resume"], "no checkpoint to go on from"),
         (["--model", "smollm2-135"], "did you mean"),
         (["--model", "./nowhere"], "there is no such folder"),
     ],
@@ -139,6 +139,40 @@ def test_a_folder_that_holds_something_is_left_alone(
     assert main(command(data, model, output)) == 2
     assert "is not empty; choose another --output" in capsys.readouterr().err
     assert [p.name for p in output.iterdir()] == ["mine.txt"]
+
+
+def test_a_killed_training_goes_on_with_what_it_began_with_and_nothing_else(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kill comes when all steps are done, and the model is half-written."""
+
+    def killed(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    data, output = write(tmp_path / "data.jsonl", rows()), tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(Settings, "write", killed)
+        assert main(command(data, model, output, "--resume")) == 130
+    assert f"nothing to go on from: {output} begins anew" in capsys.readouterr().out
+    other = write(tmp_path / "other.jsonl", rows(13))
+    for again, said in (
+        (command(other, model, output, "--resume"), "--data has changed: the rows are others"),
+        (command(data, model, output, "--resume", "--seed", "5"), "--seed has changed: it was 0, and is 5"),
+        (command(data, model, output), "or go on with --resume"),
+    ):
+        assert main(again) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert error.count("\n") == 1
+    assert main(command(data, model, output, "--resume")) == 0
+    assert "going on from" in capsys.readouterr().out
+    assert not (output / "checkpoints").exists()
+    assert main(command(data, model, tmp_path / "straight")) == 0
+    one, two = (json.loads((path / "metrics.json").read_text()) for path in (output, tmp_path / "straight"))
+    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+    assert (output / "model.safetensors").read_bytes() == (tmp_path / "straight" / "model.safetensors").read_bytes()
+    assert main(command(data, model, output, "--resume")) == 2
+    assert "holds no training to go on with" in capsys.readouterr().err
 
 
 def test_csv_holds_spans_as_json(model: Path, tmp_path: Path) -> None:

@@ -175,7 +175,6 @@ def test_lora_leaves_a_plain_model(base: str, tmp_path: Path) -> None:
     assert made.tokens.auc is not None
     assert made.tokens.auc > 0.8
     assert not list(tmp_path.glob("adapter*"))
-    assert not (tmp_path / CHECKPOINTS).exists()
     [answer] = LearnedReward(str(tmp_path), device="cpu").score([Rollout("Problem 1", "red bad one")])
     assert isinstance(answer, RewardSignal)
 
