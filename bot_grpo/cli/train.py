@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -60,6 +61,8 @@ def main(argv: list[str]) -> int:
 
 
 def _train(argv: list[str]) -> int:
+    if not sys.warnoptions:  # libraries' warnings on every start are noise to a person
+        warnings.simplefilter("ignore")
     args = parse(argv)
     wanted, have = _split_config(argv)[1].hardware.processes, max(1, args.world_size)
     if wanted > have and args.process_index == 0:
@@ -261,14 +264,11 @@ def _one_line(error: Exception) -> str:
 
 
 def _quiet() -> None:
-    """Libraries' warnings on every start are noise to a person; errors still show."""
+    """Libraries' words on every start are noise to a person; errors still show."""
     import logging
-    import warnings
 
     from datasets.utils.logging import disable_progress_bar
 
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
     disable_progress_bar()
     for name in ("transformers", "trl", "accelerate", "datasets"):
         logging.getLogger(name).setLevel(logging.ERROR)
