@@ -45,18 +45,19 @@ def push(folder: Path, repo: str, *, private: bool | None = None, message: str =
         address = api.create_repo(repo, private=private, exist_ok=True)
         api.upload_folder(repo_id=repo, folder_path=folder, commit_message=message)
     except HfHubHTTPError as error:
-        raise _kept(folder, f"the hub refused {repo} ({_refusal(error)})") from error
+        raise _kept(folder, repo, f"the hub refused {repo} ({_refusal(error)})") from error
     except (OSError, ValueError, RuntimeError) as error:  # no network, offline mode, a card that the hub refuses
-        raise _kept(folder, f"{repo} could not be pushed ({_first_line(error)})") from error
+        raise _kept(folder, repo, f"{repo} could not be pushed ({_first_line(error)})") from error
     except Exception as error:
         if not is_of_the_client(error):
             raise
-        raise _kept(folder, f"the hub cannot be reached ({_first_line(error)})") from error
+        raise _kept(folder, repo, f"the hub cannot be reached ({_first_line(error)})") from error
     return str(address)
 
 
-def _kept(folder: Path, what: str) -> UserError:
-    return UserError(f"{what}; the export is whole in {folder}: push it with `bot-grpo export {folder} --push-to-hub`")
+def _kept(folder: Path, repo: str, what: str) -> UserError:
+    again = f"bot-grpo export {folder} --push-to-hub {repo}"
+    return UserError(f"{what}; the export is whole in {folder}, and can be pushed again: {again}")
 
 
 def _refusal(error: Any) -> str:

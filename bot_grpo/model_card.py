@@ -148,7 +148,10 @@ def _metadata(settings: Mapping[str, Any], base: str, kind: str) -> dict[str, An
 
 
 def _hub_id(name: str) -> bool:
-    return bool(re.fullmatch(r"\w[\w.-]*/[\w.-]+", name)) and Path(name).suffix.lower() not in _FILES
+    """Whether it is OWNER/NAME, and nothing on this machine."""
+    if Path(name).suffix.lower() in _FILES or Path(name).exists():
+        return False
+    return bool(re.fullmatch(r"\w[\w.-]*/[\w.-]+", name))
 
 
 def _data(settings: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ from bot_grpo.cli import main
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.generation import FoldedPolicy
+from bot_grpo.model_card import card
 from bot_grpo.recipe_files import read_recipe
 from tasks.base import read_records
 from tasks.errors import TaskError
@@ -258,6 +259,22 @@ def test_an_embedded_base_is_called_the_same_on_every_machine(monkeypatch: pytes
     assert publish.base_name("Qwen/Qwen2.5-3B") == "Qwen/Qwen2.5-3B"
 
 
+def test_a_base_and_a_data_set_of_the_hub_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked: dict[str, Any] = {"kind": "merged", "dtype": "bfloat16", "step": 4, "evaluations": (), "name": "a/b"}
+    settings = SETTINGS | {"prompts": "nobody/prompts", "task": "aime"}
+    text, curves = card(settings, [], base="Qwen/Qwen2.5-3B-Instruct", title="b", **asked)
+    data = ModelCard(text).data
+    assert (data.base_model, data.datasets, data.eval_results) == ("Qwen/Qwen2.5-3B-Instruct", ["nobody/prompts"], None)
+    assert curves == ""
+    assert "## Results" not in text
+    (tmp_path / "Qwen" / "Qwen2.5-3B-Instruct").mkdir(parents=True)
+    text, _ = card(settings, [], base="Qwen/Qwen2.5-3B-Instruct", title="b", **asked)
+    assert ModelCard(text).data.base_model is None, "a folder of that name is who knows what"
+    data = ModelCard(card(settings, [], base=models.EMBEDDED, title="b", **asked)[0]).data
+    assert (data.base_model, data.license) == ("HuggingFaceTB/SmolLM2-135M-Instruct", "apache-2.0")
+
+
 def test_all_weights_and_a_model_without_its_run(base: Path, tmp_path: Path) -> None:
     assert main(["export", str(base), "--output", str(tmp_path / "out"), "--dtype", "float16"]) == 0
     assert {dtype for _, dtype in weights_of(tmp_path / "out").values()} == {"F16"}
@@ -378,7 +395,7 @@ def test_what_cannot_be_pushed_is_one_line_and_the_export_stays(
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
     said = refused("me/tiny")
     assert "cannot be reached" in said
-    assert f"bot-grpo export {exported} --push-to-hub" in said
+    assert f"bot-grpo export {exported} --push-to-hub me/tiny" in said
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", httpserver.url_for("").rstrip("/"))
     httpserver.expect_request("/api/repos/create").respond_with_json({"error": "no"}, status=403)
     httpserver.expect_request("/api/models/me/tiny").respond_with_json({"error": "no"}, status=404)
