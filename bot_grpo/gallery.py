@@ -20,7 +20,7 @@ from bot_grpo.report_rows import content_box, describe
 from sandbox.outcome import Outcome, Status
 
 if TYPE_CHECKING:
-    from sandbox.judge import Verdict  # only a name here: it imports openai
+    from sandbox.judge import Verdict  # only a name here
 
 _WIDTH = 1280  # pixels of an embedded screenshot, at most; as WebP it takes about 5 kB
 _CODE = 60_000  # characters shown of a component

@@ -11,9 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
-
-import openai
+from typing import TYPE_CHECKING, Any, get_args
 
 from reward_models.alignment import Spread
 from reward_models.base import Answer, Rollout, Unscored
@@ -23,6 +21,9 @@ from reward_models.step_text import Split, SplitError, Step, check_split, proble
 from sandbox.judge import Judge, JudgeSettings
 from sandbox.judge_prompts import Message, quoted
 from sandbox.judge_replies import said
+
+if TYPE_CHECKING:
+    import openai
 
 _FORM = "STEP number: mark"
 _LINE = re.compile(

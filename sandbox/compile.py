@@ -96,6 +96,10 @@ class NodeCompiler(ProcessOwner):
         self._lint = lint
         self._process: LineProcess | None = None
 
+    def start(self) -> None:
+        """Start it now, if it does not run. Raises SetupError."""
+        self._running()
+
     def compile(self, sources: Sequence[Source]) -> list[Compiled]:
         """One answer a source, in order. Code that hangs or kills the compiler, twice, comes back as too_large.
 

@@ -88,6 +88,9 @@ class Pool(ABC):
     def close(self) -> None:
         """End every process, and whatever runs. The sandbox can be used again: it starts new ones."""
 
+    def start(self) -> None:  # noqa: B027 - a pool may have nothing to start
+        """Start processes in the background, before there are items; here nothing, so the first items start them."""
+
     def run(self, items: Sequence[Item], *, on_done: Callable[[int, Outcome], None] | None = None) -> list[Outcome]:
         """Judge `items`; the outcomes are in their order.
 

@@ -13,9 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import openai
 from PIL import Image
 
 from sandbox.judge_cache import AnswerCache
@@ -29,6 +28,9 @@ from sandbox.judge_prompts import (
 )
 from sandbox.judge_replies import NOT_REACT, LineMark, Winner, read_lines, read_score, read_winner, said
 from sandbox.judge_settings import JudgeSettings
+
+if TYPE_CHECKING:
+    import openai
 
 __all__ = [
     "CodeTask",
@@ -212,6 +214,8 @@ class Judge:
                 results[index] = result
                 if on_done is not None:
                     on_done(index, result)
+
+        import openai  # here, for it takes half a second, and most runs ask no judge
 
         async def all_of_them() -> None:
             self._caller.begin()

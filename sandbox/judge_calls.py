@@ -9,14 +9,15 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-
-import openai
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sandbox.judge_cache import Answer, AnswerCache
 from sandbox.judge_prompts import Message, again_messages, printable
 from sandbox.judge_settings import JudgeSettings
 from sandbox.words import counted
+
+if TYPE_CHECKING:
+    import openai
 
 T = TypeVar("T")
 
@@ -158,6 +159,8 @@ class Caller:
         return ""
 
     async def _send(self, client: openai.AsyncOpenAI, body: Mapping[str, Any]) -> Answer | _Failure:
+        import openai  # here, for it takes half a second, and most runs ask no judge
+
         self.usage.calls += 1
         limit = self.settings.timeout_s
         try:

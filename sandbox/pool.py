@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from sandbox.extract import extract
 from sandbox.fallback import PyCompiler
 from sandbox.limits import MEMORY, RECYCLE_AFTER
 from sandbox.outcome import Diagnostic, Outcome, Status
-from sandbox.processes import GoneError
+from sandbox.processes import GoneError, LateError
 from sandbox.render_process import Rendered, RenderProcess
 
 __all__ = ["Item", "Sandbox", "is_workers", "open_sandbox"]
@@ -74,6 +75,8 @@ class Sandbox(Pool):
         self._recycle_after = recycle_after
         self._compiler: NodeCompiler | PyCompiler | None = None
         self._compiling = threading.Lock()
+        self._starting: RenderProcess | None = None  # ahead of any item
+        self._closed = 0  # times
         self._slots: queue.SimpleQueue[RenderProcess | None] = queue.SimpleQueue()  # one a worker, unless it is used
         for _ in range(workers):
             self._slots.put(None)
@@ -81,12 +84,40 @@ class Sandbox(Pool):
         if screenshots is not None:
             screenshots.mkdir(parents=True, exist_ok=True)
 
+    def start(self) -> None:
+        """Start the compiler and the browsers in a thread, while the caller does something else.
+
+        The first items then wait no longer than that takes. What fails is tried again, and raised, when they come.
+        """
+        threading.Thread(target=self._start, args=(self._closed,), daemon=True).start()
+
+    def _start(self, closed: int) -> None:
+        """Start what is not there yet, unless the sandbox is closed meanwhile."""
+        with suppress(SetupError, GoneError, LateError):
+            for _ in range(self._workers if self._render else 0):
+                renderer = self._slots.get()
+                try:
+                    if renderer is None and closed == self._closed:
+                        self._starting = renderer = self._new_renderer()
+                        renderer.start()
+                finally:
+                    self._starting = None
+                    self._slots.put(renderer)
+            with self._compiling:
+                compiler = self._get_compiler() if closed == self._closed else None
+                if isinstance(compiler, NodeCompiler):
+                    compiler.start()
+
     def _open(self) -> Run:
         return _LocalRun(self, self._workers, render=self._render)
 
     def close(self) -> None:
         """End every child process, and whatever runs. The sandbox can be used again: it starts new ones."""
         with self._closing:
+            self._closed += 1
+            starting = self._starting
+            if starting is not None:
+                starting.stop()
             for run in list(self._runs):
                 run.end()
             for renderer in [self._slots.get() for _ in range(self._workers)]:

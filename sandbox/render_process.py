@@ -75,6 +75,10 @@ class RenderProcess:
         self._stopped = False
         self._lock = threading.Lock()
 
+    def start(self) -> None:
+        """Start it now, if it does not run. Raises as `render` does."""
+        self._running()
+
     def render(self, compiled: Compiled, requirements: Sequence[Mapping[str, Any]]) -> Rendered:
         """Mount a component and look at it; it is tried twice before it is called `crashed`.
 

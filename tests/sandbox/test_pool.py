@@ -134,6 +134,39 @@ def test_nothing_is_left_after_an_ordinary_end(short_path: Path, monkeypatch: py
 
 
 @pytest.mark.browser
+def test_what_was_started_ahead_is_what_judges_the_first_item() -> None:
+    before = set(descendants(os.getpid()))
+    with Sandbox() as sandbox:
+        sandbox.start()
+        end = time.monotonic() + 60
+        while not (started := [pid for pid in children("render_worker") if pid not in before]):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert sandbox.run([Item(page("first"), "code")])[0].status is Status.OK
+        assert [pid for pid in children("render_worker") if pid not in before] == started
+        assert len([pid for pid in children("worker.mjs") if pid not in before]) == 1
+    assert all_gone([pid for pid in descendants(os.getpid()) if pid not in before])
+
+
+@pytest.mark.browser
+def test_a_sandbox_that_is_closed_while_it_starts_leaves_nothing() -> None:
+    before = set(descendants(os.getpid()))
+    sandbox = Sandbox(workers=2)
+    sandbox.start()
+    sandbox.close()
+    time.sleep(0.5)  # what would be started now stays
+    assert all_gone([pid for pid in descendants(os.getpid()) if pid not in before])
+
+
+def test_a_start_that_fails_is_said_with_the_first_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.setup.node", lambda: None)
+    with Sandbox() as sandbox:
+        sandbox.start()
+        with pytest.raises(SetupError, match="needs Node"):
+            sandbox.run([Item(page("a"), "code")])
+
+
+@pytest.mark.browser
 def test_a_long_path_for_temporary_files_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
