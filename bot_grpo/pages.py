@@ -46,6 +46,18 @@ def check_writable(*targets: Path | None) -> None:
             raise UserError(f"cannot write {target}: {error.strerror or error}") from error
 
 
+def check_folder(target: Path) -> None:
+    """The same for a folder, which may be there or have to be made; none is made here."""
+    place = target.absolute()
+    nearest = next(folder for folder in (place, *place.parents) if folder.exists())
+    if not nearest.is_dir():
+        raise UserError(f"cannot write {target}: {nearest} is a file")
+    try:
+        check_writable(nearest / "file")
+    except UserError as error:
+        raise UserError(f"cannot write {target}: {str(error).rpartition(': ')[2]}") from error
+
+
 def deflate(value: Any) -> str:
     """JSON (ASCII, so a lone surrogate or a NUL is an escape), deflated, in base64."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)

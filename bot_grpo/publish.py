@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from bot_grpo import models
 from bot_grpo.backends import adapter_base, policy_folder
 from bot_grpo.errors import UserError
 from bot_grpo.model_card import Evaluation, card, public
+from bot_grpo.pages import check_folder
 from bot_grpo.rundir import TRAINING, RunDir, commit, config_of, versions, whole_folder
 
 _NAMES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
@@ -77,9 +77,7 @@ def check_output(output: Path) -> None:
     """Raise UserError where an export cannot be written: something else is there, or the disk says no."""
     if output.exists() and not (output / TRAINING).is_file() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"{output} holds something else than an export; choose another --output")
-    with _writing(output):
-        output.parent.mkdir(parents=True, exist_ok=True)
-        Path(tempfile.mkdtemp(prefix=".exporting-", dir=output.parent)).rmdir()
+    check_folder(output)
 
 
 def export(

@@ -78,19 +78,6 @@ def _parser() -> Parser:
     return parser
 
 
-def _check_output(folder: Path | None) -> None:
-    """Before anything is trained. Raises UserError."""
-    from bot_grpo.pages import check_writable
-
-    if folder is None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
-    check_writable(folder / "compare.html")
-
-
 def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names or len(set(names)) < len(names):
@@ -150,6 +137,7 @@ def _train_and_compare(options: argparse.Namespace, extra: Sequence[str]) -> int
     from bot_grpo.compare_arms import make_arms
     from bot_grpo.compare_cells import read_cell
     from bot_grpo.compare_run import run_cells
+    from bot_grpo.pages import check_folder
 
     study = options.study or Path("runs") / f"compare-{Path(options.config).stem}"
     arms = make_arms(options.config, options.algorithms or ["bot_grpo", "grpo"], options.what_if, extra)
@@ -163,7 +151,8 @@ def _train_and_compare(options: argparse.Namespace, extra: Sequence[str]) -> int
     if options.dry_run:
         print("\n".join(_plan(planned, options)))
         return 0
-    _check_output(options.output)
+    if options.output is not None:
+        check_folder(options.output)
     print(f"{counted(len(planned), 'cell')} in {study}", flush=True)
     why = run_cells(
         planned,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot_grpo.cli.parser import Parser, in_options
 from bot_grpo.errors import UserError
+from bot_grpo.pages import check_folder
 from reward_models.errors import RewardError
 from sandbox.words import counted
 
@@ -47,6 +48,7 @@ def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
     output: Path = args.output
     _check_output(output, args.resume)
+    check_folder(output)
     examples, sources = read_examples(args.data, unmarked=args.unmarked)
     from bot_grpo.cli.train import _quiet
     from bot_grpo.models import resolve

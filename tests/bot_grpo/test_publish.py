@@ -315,7 +315,10 @@ def test_an_evaluation_of_this_model_is_on_the_card_and_none_of_another(
 def test_what_is_in_the_way_stays(run: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("dear")
-    for output, words in ((tmp_path / "full", "something else than an export"), (Path("/proc/x"), "cannot be written")):
+    for output, words in (
+        (tmp_path / "full", "something else than an export"),
+        (Path("/proc/x"), "cannot write /proc/x"),
+    ):
         assert main(["export", str(run), "--output", str(output)]) == 2
         assert words in capsys.readouterr().err
     assert (tmp_path / "full" / "thesis.tex").read_text() == "dear"

@@ -19,6 +19,7 @@ from PIL import Image
 from bot_grpo import report as report_module
 from bot_grpo.cli import main
 from bot_grpo.errors import UserError
+from bot_grpo.pages import check_folder, check_writable
 from bot_grpo.report import write_report
 from bot_grpo.report_charts import charts, duration, tiles
 from bot_grpo.report_data import Entry, choose, evenly, read_run, to_series
@@ -358,3 +359,38 @@ def test_completions_survive_the_trip_unchanged(hostile_run: Path) -> None:
     stored = sorted(text for file in files for text in pq.read_table(file)["completion"].to_pylist())
     assert sorted(row["text"] for row in rows) == stored
     assert any("\x00" in text and "</script>" in text for text in stored)
+
+
+def test_what_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for target in (tmp_path / "new" / "deep", tmp_path):
+        check_folder(target)
+    check_writable(tmp_path / "new.html", None, tmp_path / "file")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"], "nothing is left of the trial"
+    for check, target, says in (
+        (check_folder, Path("/proc/x"), "cannot write /proc/x: "),
+        (check_folder, tmp_path / "file" / "deep", "file is a file"),
+        (check_writable, Path("/proc/x.html"), "cannot write /proc/x.html: "),
+        (check_writable, tmp_path, "it is a folder"),
+        (check_writable, tmp_path / "no" / "x.html", "there is no folder"),
+    ):
+        with pytest.raises(UserError, match=says):
+            check(target)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "--config", "react-smollm2-cpu", "--output", "/proc/x"],
+        ["train-reward", "--data", "rows.jsonl", "--output", "/proc/x"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_nothing_is_trained_for_a_folder_that_cannot_be_written(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    out, error = capsys.readouterr()
+    assert "cannot write /proc/x: " in error
+    assert not out
