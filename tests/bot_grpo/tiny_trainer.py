@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from datasets import Dataset
 from peft import LoraConfig, get_peft_model
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.trainer_callback import PrinterCallback, TrainerCallback
 
+from bot_grpo.bench_parts import byte_tokenizer
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.trainer import BoTGRPOTrainer
 from reward_models.base import RewardSignal, Rollout, Span
@@ -43,15 +43,6 @@ COMMON: dict[str, Any] = {
     "max_grad_norm": 0.0,
     "seed": 3,
 }
-
-
-def byte_tokenizer() -> PreTrainedTokenizerFast:
-    """One token a byte, then <eos> and <pad>."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    bpe = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<eos>", pad_token="<pad>", padding_side="left")
 
 
 def tiny_llama(
