@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import verl_checks
 import verl_env
+import yaml
 from golden_batch import golden
 from tiny import save_tiny_model
 
@@ -48,3 +49,23 @@ def test_token_rewards_come_through_verls_actors_on_a_local_ray(python: Path, tm
     said = run(python, "ray", tmp_path)
     assert "8 rollouts came through bot_grpo_single_turn" in said
     assert "as bag_of_tokens gives them" in said
+    assert "verl's ppo_loss over three optimizer steps" in said
+
+
+def test_the_script_for_a_cluster_makes_a_config_that_verl_accepts(python: Path, tmp_path: Path) -> None:
+    """verl's own entry point reads every override of the script and of the recipe, and would start with them."""
+    script = ROOT / "bot_grpo" / "integrations" / "verl_cluster.sh"
+    world = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}", "OUT": str(tmp_path), "NODES": "3"}
+    world |= {"DATA": "--prompts arithmetic:1 --eval_prompts 2", "MODEL": "smollm3-3b"}
+    command = ["bash", str(script), "train", "aime", "algorithm.filter_groups.metric=outcome", "--cfg", "job"]
+    done = subprocess.run(command, env=world, cwd=ROOT, capture_output=True, text=True, timeout=2000)
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
+    config = yaml.safe_load(done.stdout)
+    assert config["algorithm"]["adv_estimator"] == "bot_grpo"
+    assert config["algorithm"]["filter_groups"]["metric"] == "outcome"
+    assert config["actor_rollout_ref"]["actor"]["policy_loss"]["loss_mode"] == "bot_grpo"
+    assert config["reward"]["num_workers"] == 24
+    assert "window" in config["reward"]["bot_grpo"]["rewards"]
+    forwarded = config["ray_kwargs"]["ray_init"]["runtime_env"]["env_vars"]
+    assert forwarded["VERL_USE_EXTERNAL_MODULES"] == "bot_grpo.integrations.verl"
+    assert (tmp_path / "aime" / "train.parquet").exists()

@@ -57,7 +57,8 @@ def settings(folder: Path, *more: str) -> Any:
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
         "actor_rollout_ref.actor.use_dynamic_bsz=False",
         "actor_rollout_ref.rollout.name=vllm",
-        "reward.num_workers=2",
+        "reward.num_workers=1",
+        "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
         f"reward.bot_grpo.rewards='{Path(__file__)}:Vowels'",
         f"reward.bot_grpo.w_g={W_G}",
         f"reward.bot_grpo.w_s={W_S}",
@@ -110,7 +111,7 @@ def rollouts(config: Any) -> Any:
     batch = tu.get_tensordict(batch_dict)
     tu.assign_non_tensor_data(batch, "global_steps", 1)
     ray.get(worker.generate_sequences.remote(batch))
-    until = time.monotonic() + 240
+    until = time.monotonic() + 1200
     while time.monotonic() < until:
         tags = tq.kv_list("train").get("train", {})
         states = [tags.get(uid, {}).get("status") for uid in batch_dict["uid"]]
@@ -128,7 +129,7 @@ def main(folder: Path) -> None:
     from verl.trainer.ppo.v1 import get_trainer_cls
     from verl.utils import hf_tokenizer
 
-    ray.init(num_cpus=6, include_dashboard=False)
+    ray.init(num_cpus=8, include_dashboard=False)
     config = settings(folder)
     config.transfer_queue.enable = True
     tq.init(config.transfer_queue)
@@ -140,9 +141,10 @@ def main(folder: Path) -> None:
         trainer = object.__new__(get_trainer_cls("sync"))  # its start wants GPUs; this step of it does not
         trainer.config = config
         trainer._compute_advantage(batch, {})
-        fields = ["uid", "responses", "response_mask", "rm_scores", "advantages", "extra_fields"]
+        fields = ["uid", "prompts", "responses", "response_mask", "rm_scores", "advantages", "extra_fields"]
         got = tq.kv_batch_get(keys=batch.keys, partition_id="train", select_fields=fields)
         check(got, TokenText(hf_tokenizer(str(folder))))
+        update(got, config)
     finally:
         tq.close()
         ray.shutdown()
@@ -177,3 +179,47 @@ def check(got: Any, text: TokenText) -> None:
     torch.testing.assert_close(advantages, want)
     assert want.abs().max() > 0.1
     print(f"{unscored} of {len(masks)} unscored; advantages up to {want.abs().max():.2f}, as bag_of_tokens gives them")
+
+
+def update(got: Any, config: Any) -> None:
+    """Two optimizer steps by verl's own ppo_loss, as its engine calls it (whose engines are for CUDA and NPU alone)."""
+    from tensordict import TensorDict
+    from transformers import AutoModelForCausalLM
+    from verl.utils import tensordict_utils as tu
+    from verl.utils.config import omega_conf_to_dataclass
+    from verl.workers.utils.losses import ppo_loss
+
+    actor = omega_conf_to_dataclass(config.actor_rollout_ref.actor)
+    model = AutoModelForCausalLM.from_pretrained(config.actor_rollout_ref.model.path, dtype=torch.float32)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    rows = list(zip(got["prompts"].unbind(), got["responses"].unbind(), strict=True))
+
+    def log_probs() -> Any:  # of the token after each, as verl's engines lay them out
+        found = []
+        for prompt, response in rows:
+            ids = torch.cat([prompt, response])
+            logps = model(ids[None]).logits[0].log_softmax(-1)[:-1].gather(1, ids[1:, None])[:, 0]
+            found.append(torch.cat([logps, logps.new_zeros(1)]))
+        return torch.nested.as_nested_tensor(found, layout=torch.jagged)
+
+    with torch.no_grad():
+        every = log_probs().unbind()
+        old = [every[i][len(p) - 1 : len(p) + len(r) - 1] for i, (p, r) in enumerate(rows)]
+    fields = {name: got[name] for name in ("prompts", "responses", "response_mask", "advantages")}
+    fields["old_log_probs"] = torch.nested.as_nested_tensor(old, layout=torch.jagged)
+    data = TensorDict(fields, batch_size=[len(rows)])
+    tokens = int(got["response_mask"].values().sum())
+    tu.assign_non_tensor(data, dp_size=1, batch_num_tokens=tokens, global_batch_size=len(rows))
+    losses = []
+    for _ in range(3):
+        loss, metrics = ppo_loss(actor, {"log_probs": log_probs()}, data)
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    advantages, masks = (got[name].to_padded_tensor(0).float() for name in ("advantages", "response_mask"))
+    want = -(advantages.sum(1) / masks.sum(1).clamp(min=1)).mean()  # of a ratio of 1: the mean over rollouts
+    torch.testing.assert_close(torch.tensor(losses[0]), want, rtol=1e-4, atol=1e-6)
+    assert losses[2] < losses[1] < losses[0], losses
+    assert "actor/policy/ratio_max" in metrics
+    print(f"verl's ppo_loss over three optimizer steps: {', '.join(f'{x:.5f}' for x in losses)}")
