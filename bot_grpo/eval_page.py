@@ -15,7 +15,7 @@ BUDGET = 24_000_000
 """Characters of all samples on a page, about; of longer ones the middle is left out."""
 
 _STYLES = ("report.css", "eval.css")
-_SCRIPTS = ("page_base.js", "eval_curve.js", "eval.js")
+_SCRIPTS = ("page_base.js", "page_list.js", "eval_curve.js", "eval.js")
 _WORDS = {
     "data": "Data",
     "split": "Split",

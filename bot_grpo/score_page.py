@@ -16,7 +16,7 @@ MAX_MARKS = 2000
 """Replies on a page, and marks of one that travel with it."""
 
 _STYLES = ("report.css", "score.css")
-_SCRIPTS = ("page_base.js", "report_tokens.js", "page_modes.js", "score.js")
+_SCRIPTS = ("page_base.js", "page_list.js", "report_tokens.js", "page_modes.js", "score.js")
 _KEPT = ("prompt", "text", "ids", "lens", "reward", "local", "outcome", "scored", "reason", "truncated")
 
 
