@@ -17,6 +17,9 @@ from bot_grpo.rundir import SEAL, RunDir, step_of
 if TYPE_CHECKING:
     from bot_grpo.trainer import BoTGRPOTrainer
 
+COLD_START = "cold-start"
+"""The folder beside a run's checkpoints that keeps a cold start until there is a checkpoint."""
+
 
 def find_checkpoint(resume: str | None, run: RunDir) -> Path | None:
     """The checkpoint to resume from: the run's newest whole one ("auto"), or the one named. None to begin.
@@ -101,8 +104,9 @@ class Resumed(TrainerCallback):
         _skip_passes(trainer.prompt_order, math.floor(state.epoch or 0))
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if args.should_save:  # what was kept of the cold start is in the checkpoint
-            shutil.rmtree(Path(args.output_dir) / "cold-start", ignore_errors=True)
+        run = self._trainer.run
+        if run is not None and args.should_save:  # what was kept of the cold start is in the checkpoint
+            shutil.rmtree(run.checkpoints / COLD_START, ignore_errors=True)
 
 
 def _skip_passes(sampler: Any, passes: int) -> None:

@@ -19,7 +19,7 @@ from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, load_kep
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
-from bot_grpo.resume import ended, find_checkpoint, take_up
+from bot_grpo.resume import COLD_START, ended, find_checkpoint, take_up
 from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir, whole_folder
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
@@ -141,7 +141,7 @@ def _dataset(args: BoTGRPOConfig, rows: Sequence[TaskRow]) -> Dataset:
 def _cold_start(
     args: BoTGRPOConfig, model: Any, tokenizer: Any, rows: Sequence[TaskRow], run: RunDir, console: Console
 ) -> None:
-    folder, settings = run.checkpoints / "cold-start", args.changed() | {"output_dir": ""}
+    folder, settings = run.checkpoints / COLD_START, args.changed() | {"output_dir": ""}
     about = kept(folder)
     if about.get("settings") == settings:  # of a run that was stopped before its first checkpoint
         load_kept(folder, model)

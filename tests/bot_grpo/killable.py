@@ -6,6 +6,7 @@ Answers with two lines: the process' id as soon as it has begun, and what became
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -68,6 +69,7 @@ def main() -> None:
     from bot_grpo.cli import main as command
     from bot_grpo.train import train  # noqa: F401 - what takes long to import, once for all
 
+    gc.freeze()  # the forks have nothing to look for in what is imported
     for line in sys.stdin:
         job = json.loads(line)
         if not (pid := os.fork()):

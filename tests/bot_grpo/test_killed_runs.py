@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny import save_tiny_model
+from tiny_trainer import byte_tokenizer, tiny_llama
 
 from bot_grpo.rundir import RunDir
 from sandbox.processes import descendants
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{HERE}{os.pathsep}{HERE.parent.parent}"}
@@ -45,37 +45,37 @@ WHOLE = """
 TIMES = ("seconds", "runtime", "per_second", "step_time", "peak_memory")
 
 KILLED: list[tuple[list[str], list[tuple[str, int]]]] = [
-    (LORA, [("start-up", 1)]),
-    (LORA, [("started", 1)]),
-    (LORA, [("cold start or update", 2)]),
     (LORA, [("torch file", 1)]),
-    (LORA, [("rename", 1)]),
     (LORA, [("renamed", 1), ("taken up", 1), ("evaluation", 1)]),
-    (LORA, [("metrics", 1)]),
-    (LORA, [("trainer", 1)]),
-    (LORA, [("sampling", 3)]),
-    (LORA, [("torch file", 2)]),
-    (LORA, [("weights", 1)]),
     (LORA, [("seal", 1)]),
     (LORA, [("seal", 2), ("taking up", 1)]),
     (LORA, [("optimizer", 6), ("taken up", 1)]),
-    (LORA, [("scoring", 7)]),
-    (LORA, [("rollouts", 4), ("rollouts", 2)]),
-    (LORA, [("evaluation", 3)]),
-    (LORA, [("metrics", 6)]),
-    (LORA, [("rotation", 3)]),
+    (WHOLE, [("optimizer", 4), ("scoring", 1)]),
+    (REFERENCE, [("renamed", 1)]),
+    (REFERENCE, [("optimizer", 6)]),
     (LORA, [("weights", 4), ("weights saved", 1)]),
     (LORA, [("renamed", 2)]),
     (LORA, [("summary", 1), ("summary", 1)]),
-    (LORA, [("ended", 1)]),
-    (REFERENCE, [("renamed", 1)]),
-    (REFERENCE, [("optimizer", 6)]),
-    (REFERENCE, [("torch file", 5)]),
-    (REFERENCE, [("rotation", 2)]),
     (WHOLE, [("optimizer", 3)]),
-    (WHOLE, [("optimizer", 4), ("scoring", 1)]),
-    (WHOLE, [("optimizer", 6)]),
+    (LORA, [("metrics", 6)]),
+    (LORA, [("rotation", 3)]),
+    (REFERENCE, [("rotation", 2)]),
     (WHOLE, [("rollouts", 3)]),
+    (LORA, [("evaluation", 3)]),
+    (LORA, [("trainer", 1)]),
+    (LORA, [("ended", 1)]),
+    (LORA, [("rollouts", 4), ("rollouts", 2)]),
+    (LORA, [("scoring", 7)]),
+    (LORA, [("start-up", 1)]),
+    (LORA, [("started", 1)]),
+    (LORA, [("cold start or update", 2)]),
+    (LORA, [("rename", 1)]),
+    (LORA, [("metrics", 1)]),
+    (LORA, [("sampling", 3)]),
+    (LORA, [("torch file", 2)]),
+    (LORA, [("weights", 1)]),
+    (REFERENCE, [("torch file", 5)]),
+    (WHOLE, [("optimizer", 6)]),
 ]
 
 
@@ -116,7 +116,10 @@ class Runner:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny model and seven problems, so that a pass of three steps leaves one of them out."""
     folder = tmp_path_factory.mktemp("killed")
-    save_tiny_model(folder / "tiny")
+    tiny_llama().save_pretrained(folder / "tiny")
+    tokenizer = byte_tokenizer()
+    tokenizer.chat_template = "{% for message in messages %}{{ message.content }}\n{% endfor %}"
+    tokenizer.save_pretrained(folder / "tiny")
     rows = [
         {
             "problem": f"What is {n} + {n}?",
