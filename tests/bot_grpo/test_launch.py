@@ -148,7 +148,8 @@ def test_a_dry_run_is_for_the_processes_that_would_start(capsys: pytest.CaptureF
 
 SETTINGS = """
     --task aime --prompts arithmetic:1 --algorithm bot_grpo --model_dtype float32 --bf16 false --lora_r 2 --seed 5
-    --num_generations 2 --max_completion_length 6 --eval_prompts 3 --per_device_eval_batch_size 3 --save_steps 1
+    --num_generations 2 --max_completion_length 6 --eval_prompts 3 --per_device_eval_batch_size 2
+    --num_generations_eval 1 --save_steps 1
     --eval_steps 2 --eval_strategy steps --logging_steps 1 --report_to none --use_cpu true --optim sgd
     --learning_rate 0.05 --lr_scheduler_type constant
 """.split()  # noqa: SIM905
