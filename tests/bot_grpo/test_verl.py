@@ -42,11 +42,22 @@ def test_verls_own_functions_give_the_reference_values(python: Path) -> None:
     assert all(f"{verl_name(name)} gives" in said for name in LAYOUTS)
 
 
-def test_token_rewards_come_through_verls_actors_on_a_local_ray(python: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
     save_tiny_model(tmp_path)
     recipe = ["--config", "aime-qwen2.5-3b-80gb", "--prompts", "arithmetic:1", "--eval_prompts", "2"]
     assert verl_data.main([str(tmp_path / "data"), *recipe]) == 0
-    said = run(python, "ray", tmp_path)
+    return tmp_path
+
+
+def test_a_rollout_goes_from_verls_agent_loop_to_its_loss(python: Path, model: Path) -> None:
+    said = run(python, "alone", model)
+    assert "as bag_of_tokens gives them" in said
+    assert "verl's ppo_loss over three optimizer steps" in said
+
+
+def test_token_rewards_come_through_verls_actors_on_a_local_ray(python: Path, model: Path) -> None:
+    said = run(python, "ray", model)
     assert "8 rollouts came through bot_grpo_single_turn" in said
     assert "as bag_of_tokens gives them" in said
     assert "verl's ppo_loss over three optimizer steps" in said

@@ -1,10 +1,10 @@
 """Run in verl's environment: what verl's own core functions, config and Ray actors make of the integration.
 
     python verl_checks.py core
-    python verl_checks.py ray MODEL_FOLDER
+    python verl_checks.py alone|ray MODEL_FOLDER
 
-`core`: the reference values, float32, through compute_advantage and the registered policy losses. `ray`: see
-`verl_ray.py`. Raises AssertionError; prints what was checked.
+`core`: the reference values, float32, through compute_advantage and the registered policy losses. `alone`,
+`ray`: see `verl_ray.py`. Raises AssertionError; prints what was checked.
 """
 
 from __future__ import annotations
@@ -184,6 +184,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "core":
         core()
     else:
-        from verl_ray import main
+        import verl_ray
 
-        main(Path(sys.argv[2]))
+        {"alone": verl_ray.alone, "ray": verl_ray.main}[sys.argv[1]](Path(sys.argv[2]))

@@ -7,6 +7,7 @@ samplers are vLLM and SGLang servers on GPUs, so here transformers samples from 
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Sequence
@@ -120,6 +121,64 @@ def rollouts(config: Any) -> Any:
             return {key: tag for key, tag in tags.items() if key not in set(batch_dict["uid"])}
         time.sleep(0.5)
     raise AssertionError(f"the agent loops did not end: {states}")
+
+
+def alone(folder: Path) -> None:
+    """One process: our agent loop and reward manager as verl makes and calls them, then its advantages and its loss."""
+    from verl import DataProto
+    from verl.experimental.agent_loop.agent_loop import AgentLoopWorker
+    from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
+    from verl.trainer.ppo.utils import create_rl_dataset
+    from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
+    from verl.utils import hf_tokenizer
+    from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+    from verl.workers.utils.padding import response_to_nested
+
+    config = settings(folder)
+    tokenizer = hf_tokenizer(str(folder))
+    data = create_rl_dataset(config.data.train_files, config.data, tokenizer, None)
+
+    async def work() -> list[dict[str, Any]]:
+        rewards = RewardLoopWorker(config)
+
+        class Local:  # an actor's handle, where there is no actor
+            class compute_score:
+                remote = staticmethod(rewards.compute_score)
+
+        found: list[dict[str, Any]] = []
+
+        class Worker(AgentLoopWorker):  # keeps what verl's AgentLoopWorkerTQ puts into TransferQueue
+            async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+                await self._compute_score([output], kwargs=kwargs)
+                found.append({**output.as_dict(), "uid": kwargs["uid"]})
+
+        worker = Worker(config, stand_in_sampler(config), None, [Local()])
+        name = config.actor_rollout_ref.rollout.agent.default_agent_loop
+        info = {"step": 1, "sample_index": 0, "rollout_n": 0, "validate": False}
+        runs = [
+            worker._run_agent_loop({}, info, agent_name=name, trace=False, uid=str(i), **data[i])
+            for i in range(2)
+            for _ in range(N)
+        ]
+        await asyncio.gather(*runs)
+        return found
+
+    found = asyncio.run(work())
+    got = list_of_dict_to_tensordict(found)
+    for name in ("prompts", "responses", "response_mask", "rm_scores"):  # as TransferQueue gives them back
+        got[name] = torch.nested.as_nested_tensor([one[name] for one in found], layout=torch.jagged)
+    padded = got.select("response_mask", "rm_scores").to_padded_tensor()
+    padded["token_level_rewards"] = padded["rm_scores"]
+    uids = np.array(list(got["uid"]), dtype=object)
+    batch = compute_advantage_for_multi_trajectories(
+        DataProto(batch=padded, non_tensor_batch={"uid": uids}),
+        batch_keys=[],
+        adv_estimator=config.algorithm.adv_estimator,
+        config=config.algorithm,
+    )
+    got["advantages"] = response_to_nested(batch.batch["advantages"], got["response_mask"])
+    check(got, TokenText(tokenizer))
+    update(got, config)
 
 
 def main(folder: Path) -> None:
