@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from rich.console import Console
 from transformers import TrainerCallback
+from transformers.trainer_utils import rotate_checkpoints
 
 from bot_grpo.errors import UserError
 from bot_grpo.rundir import SEAL, RunDir, step_of
@@ -93,6 +94,9 @@ class Resumed(TrainerCallback):
         if not state.global_step:
             return
         args.eval_on_start = False  # the run was evaluated when it started
+        if trainer.run is not None and args.should_save:  # what a kill after the last save left too many
+            best = state.best_model_checkpoint
+            rotate_checkpoints(str(trainer.run.checkpoints), args.save_total_limit, best_model_checkpoint=best)
         if unlogged is not None:
             trainer._globalstep_last_logged, trainer._tr_loss = unlogged["since"], unlogged["loss"]
             trainer._metrics["train"].update(unlogged["metrics"])
