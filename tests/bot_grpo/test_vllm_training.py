@@ -24,7 +24,13 @@ from bot_grpo.errors import UserError
 from bot_grpo.train import train
 from bot_grpo.vllm_setup import explained, settle
 
-LITTLE = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "TRL_EXPERIMENTAL_SILENCE": "1"}  # GB; threads
+LITTLE = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_CI_ENV": "1",
+    "OMP_NUM_THREADS": "1",
+    "TRL_EXPERIMENTAL_SILENCE": "1",
+}
+"""One GB of cache, and nothing is compiled."""
 
 
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed here")
