@@ -268,7 +268,7 @@ def mistakes(tmp_path: Path) -> list[tuple[list[str], str]]:
         (["--a", "a@7", "--b", "b", *m], "no evaluation at step 7"),
         ([*ab, *m, "--html", "page.txt"], "must end in .html"),
         ([*ab, *m, "--html", "no/such/page.html"], "cannot write no/such/page.html: there is no folder"),
-        ([*ab, *m, "--output", "empty"], "cannot be written"),
+        ([*ab, *m, "--output", "empty"], "cannot write empty: it is a folder"),
         ([*ab, *m, "--concurrency", "0"], "--concurrency is a whole number from 1, not 0"),
         ([*ab, *m, "--timeout", "0"], "--timeout is above 0, not 0.0"),
         ([*ab, *m, "--max-calls", "-1"], "--max-calls is a whole number from 0, or none, not -1"),
