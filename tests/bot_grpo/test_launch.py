@@ -151,7 +151,7 @@ SETTINGS = """
     --num_generations 2 --max_completion_length 6 --eval_prompts 3 --per_device_eval_batch_size 2
     --num_generations_eval 1 --save_steps 1
     --eval_steps 2 --eval_strategy steps --logging_steps 1 --report_to none --use_cpu true --optim sgd
-    --learning_rate 0.05 --lr_scheduler_type constant
+    --learning_rate 0.5 --max_grad_norm 0 --lr_scheduler_type constant
 """.split()  # noqa: SIM905
 BATCH = "--per_device_train_batch_size"
 
@@ -162,7 +162,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(tiny: Path, out: Path, *flags: str) -> list[str]:
-    words = [*SETTINGS, "--model", str(tiny), "--output_dir", str(out), *flags]
+    rewards = ["--rewards", json.dumps([{"model": "bot_grpo.step_bench:Hash"}])]  # a hash: it tells all texts apart
+    words = [*SETTINGS, *rewards, "--model", str(tiny), "--output_dir", str(out), *flags]
     return [sys.executable, "-m", "bot_grpo", "train", *words]
 
 
@@ -180,7 +181,11 @@ def figures(out: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_run_goes_on_with_other_numbers_of_processes(tiny: Path, tmp_path: Path) -> None:
-    """One process, then two, then one: one run directory, with the weights and figures of a run by one process."""
+    """One process, then two, then one: one run directory, with the steps of a run that one process made.
+
+    Weights are compared in test_trainer_processes. Here each of 49,152 tokens is about as likely as the next, and after
+    some steps a rounding error makes one process draw another one: what is compared is the first step on two.
+    """
     straight = run(tiny, tmp_path / "straight", BATCH, "8", "--max_steps", "6")
     assert straight.returncode == 0, straight.stderr
     out = tmp_path / "run"
@@ -191,21 +196,21 @@ def test_a_run_goes_on_with_other_numbers_of_processes(tiny: Path, tmp_path: Pat
         assert json.loads((out / "summary.json").read_text())["steps"] == int(steps)
     mine, theirs = figures(out), figures(tmp_path / "straight")
     assert [row["step"] for row in mine] == [1, 2, 3, 4, 5, 6]
-    for a, b in zip(mine, theirs, strict=True):
+    assert mine[2]["grad_norm"] > 0
+    for a, b in zip(mine[:3], theirs[:3], strict=True):
         assert a == pytest.approx(b, rel=1e-4, abs=1e-5)
-    a, b = (load_file(o / "model" / "adapter_model.safetensors") for o in (out, tmp_path / "straight"))
-    assert max((a[name] - b[name]).abs().max().item() for name in b) < 1e-5
-    prompts = [prompts_of(o) for o in (out, tmp_path / "straight")]
-    assert prompts[0] == prompts[1]
+    adapter = load_file(out / "model" / "adapter_model.safetensors")
+    assert max(value.abs().max().item() for name, value in adapter.items() if "lora_B" in name) > 1e-3, "not trained"
+    assert prompts_of(out) == prompts_of(tmp_path / "straight")
     assert yaml.safe_load((out / "config.yaml").read_text())["completions_a_step"] == 8
 
 
 def prompts_of(out: Path) -> dict[int, list[str]]:
-    """The completions of each training step, in order, whichever process sampled them."""
+    """The prompts of each training step, in order, whichever process sampled for them."""
     rows: dict[int, list[tuple[int, str]]] = {}
     for file in sorted((out / "rollouts").glob("step*.parquet")):
         for row in pq.read_table(file).to_pylist():
-            rows.setdefault(row["step"], []).append((row["group"], row["prompt"] + row["completion"]))
+            rows.setdefault(row["step"], []).append((row["group"], row["prompt"]))
     return {step: [text for _, text in sorted(found)] for step, found in rows.items()}
 
 
