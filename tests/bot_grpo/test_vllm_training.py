@@ -109,13 +109,12 @@ def heard(rows: list[dict[str, float]]) -> list[str]:
     return [name for row in rows for name in alarms.step(row) if "sampler" in name]
 
 
-@pytest.mark.parametrize("weights", ["lora", "full"])
 @pytest.mark.slow
 @pytest.mark.vllm
 @pytest.mark.timeout(1500)
-def test_vllm_in_the_trainers_process_answers_with_the_new_weights(weights: str, tmp_path: Path) -> None:
+def test_vllm_in_the_trainers_process_answers_with_the_new_weights(tmp_path: Path) -> None:
     in_its_environment(tmp_path, "policy", "")
-    seen = in_its_environment(tmp_path, "colocate", weights)
+    seen = in_its_environment(tmp_path, "colocate", "lora")
     rows = seen["rows"]
     print(
         [round(row["sampler/gap"], 4) for row in rows],
