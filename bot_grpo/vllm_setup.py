@@ -13,9 +13,13 @@ _INSTEAD = "or sample with transformers: --use_vllm false"
 
 
 def check(args: Any) -> None:
-    """Raises UserError where `use_vllm` is set and vLLM is not installed, before a model is loaded in vain."""
-    if args.use_vllm and find_spec("vllm") is None:
+    """Raises UserError where `use_vllm` is set and can't work here, before a model is loaded in vain."""
+    if not args.use_vllm:
+        return
+    if find_spec("vllm") is None:
         raise UserError(f"use_vllm: vLLM is not installed here: pip install 'bot-grpo[vllm]', {_INSTEAD}")
+    if args.use_cpu and args.vllm_mode == "colocate" and not args.lora_r:
+        raise UserError(f"use_vllm: on a CPU vLLM does not take all new weights; train an adapter (lora_r), {_INSTEAD}")
 
 
 @contextmanager

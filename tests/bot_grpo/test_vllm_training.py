@@ -22,7 +22,7 @@ from trl.generation.vllm_client import VLLMClient
 from bot_grpo.alarms import Alarms
 from bot_grpo.errors import UserError
 from bot_grpo.train import train
-from bot_grpo.vllm_setup import explained, settle
+from bot_grpo.vllm_setup import check, explained, settle
 
 LITTLE = {
     "VLLM_CPU_KVCACHE_SPACE": "1",
@@ -38,6 +38,15 @@ def test_without_vllm_it_says_so_before_it_loads_anything(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"vLLM is not installed here: pip install .* --use_vllm false"):
         train(tiny.config(tmp_path / "run", use_vllm=True))
     assert not (tmp_path / "run").exists()
+
+
+def test_all_weights_on_a_cpu_are_refused_for_vllm_does_not_take_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot_grpo.vllm_setup.find_spec", lambda name: name)
+    asked = {"use_vllm": True, "use_cpu": True, "vllm_mode": "colocate"}
+    with pytest.raises(UserError, match="does not take all new weights; train an adapter"):
+        check(SimpleNamespace(**asked, lora_r=0))
+    check(SimpleNamespace(**asked, lora_r=8))
+    check(SimpleNamespace(**asked | {"use_cpu": False}, lora_r=0))
 
 
 def test_a_tail_that_vllm_cuts_off_is_noted(tmp_path: Path) -> None:
