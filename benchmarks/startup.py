@@ -84,6 +84,18 @@ except Begun:
 print("MARKS " + json.dumps(marks), flush=True)
 """
 
+VERB = """
+import resource, sys
+from bot_grpo.cli import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as end:  # argparse, after its help
+    code = end.code
+used = resource.getrusage(resource.RUSAGE_SELF)
+print()
+print(code or 0, "torch" in sys.modules, used.ru_utime + used.ru_stime)
+"""
+
 
 def start(checkout: Path, config: str) -> dict[str, tuple[float, float]]:
     """Seconds of each part of one start, on the clock and of the processor; the first part is Python's own start."""
@@ -108,12 +120,9 @@ def start(checkout: Path, config: str) -> dict[str, tuple[float, float]]:
 
 def verb(checkout: Path, words: list[str]) -> tuple[float, float, bool]:
     """Seconds of a quick verb, on the clock and of the processor, and whether it imports torch."""
-    code = "import sys, resource; from bot_grpo.cli import main; code = main(sys.argv[1:])\n"
-    code += "used = resource.getrusage(resource.RUSAGE_SELF); print(); print(code, 'torch' in sys.modules, "
-    code += "used.ru_utime + used.ru_stime)"
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", code, *words],
+        [sys.executable, "-c", VERB, *words],
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout)},
         capture_output=True,
