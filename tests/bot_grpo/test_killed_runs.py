@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny import save_tiny_model
 from tiny_trainer import byte_tokenizer, tiny_llama
 
 from bot_grpo.rundir import RunDir
@@ -251,11 +252,11 @@ def test_the_command_itself_in_a_loop(place: Path, straight: dict[str, Path], tm
 
 
 @pytest.mark.browser
-def test_a_killed_run_leaves_no_browser_behind(place: Path, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_no_browser_behind(tmp_path: Path) -> None:
     flags = """--config react-smollm2-cpu --model_dtype float32 --bf16 false --lora_r 2 --cold_start_steps 0
         --num_generations 2 --per_device_train_batch_size 2 --gradient_accumulation_steps 1 --max_completion_length 24
         --max_steps 500 --eval_strategy no --eval_on_start false""".split()  # noqa: SIM905
-    where = ["--model", str(place / "tiny"), "--output_dir", str(tmp_path / "run")]
+    where = ["--model", str(save_tiny_model(tmp_path / "tiny")), "--output_dir", str(tmp_path / "run")]
     command = [sys.executable, "-m", "bot_grpo", "train", *flags, *where]
     process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not RunDir(tmp_path / "run").read_metrics()[1:] and process.poll() is None:
