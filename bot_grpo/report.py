@@ -15,6 +15,7 @@ from bot_grpo.pages import check_name, check_writable, deflate, render, write_pa
 from bot_grpo.report_charts import charts, tiles
 from bot_grpo.report_data import Entry, Run, choose, evenly, load_rows, read_run
 from bot_grpo.report_rows import Thumbnails, pack
+from bot_grpo.rundir import is_held
 from sandbox.words import counted
 
 MAX_COMPLETIONS = 400
@@ -130,7 +131,7 @@ def _render(run: Run, payload: str, completions: int, stamp: str | None) -> byte
         settings=_settings(run.config),
         notes=[*_sample_note(run, completions), *run.notes],
         completions=completions,
-        state=_state(run.summary),
+        state=_state(run),
         payload=payload,
     )
 
@@ -155,11 +156,12 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     return [(label, str(value)) for label, value in facts if value is not None]
 
 
-def _state(summary: Mapping[str, Any]) -> str:
+def _state(run: Run) -> str:
     """A word of warning when the run may not be whole; summary.json is written at its end."""
-    if not summary:
-        return "running, or killed: it left no summary"
-    return "stopped before its last step" if summary.get("finished") is False else ""
+    if not run.summary:
+        words = {True: "running", False: "killed: no process is at work on it"}
+        return words.get(is_held(run.path), "running, or killed: it left no summary")
+    return "stopped before its last step" if run.summary.get("finished") is False else ""
 
 
 def _settings(config: Mapping[str, Any]) -> list[tuple[str, str]]:

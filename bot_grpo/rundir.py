@@ -236,6 +236,18 @@ def hold(folder: Path) -> IO[str]:
     return lock
 
 
+def is_held(folder: Path) -> bool | None:
+    """Whether a process of this machine is at work on the run; None where that cannot be told (there is no lock)."""
+    try:
+        with (folder / ".lock").open("r+") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and given back when the file is closed
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
+
+
 def step_of(path: Path) -> int:
     """The step in the name of a checkpoint or of a file of rollouts; -1 for none."""
     number = path.stem.rsplit("-", 1)[-1]

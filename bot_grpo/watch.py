@@ -21,12 +21,13 @@ from rich.text import Text
 
 from bot_grpo.report_charts import charts, duration
 from bot_grpo.report_data import Entry, Run, evenly, load_rows, read_run
+from bot_grpo.rundir import is_held
 from sandbox.words import counted
 
 CURVES = 10
 """Curves on the screen, at most: those of the report's first charts."""
 COMPLETIONS = 4
-_LABEL, _FIGURES = 36, 3 * 10  # characters of a row that are no curve
+_LABEL, _FIGURE, _CURVE = 36, 9, (8, 60)  # characters: of a name at most, of a figure with its gap, of a curve
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069]")
 
@@ -39,6 +40,7 @@ class Snapshot:
         run: what its folder said.
         step, steps: the last step that was logged, and how many are planned (None: not known).
         finished: it has left a summary.
+        deserted: it has not, and no process is at work on it: it was killed.
         rows: its last completions, as the rollouts files have them.
     """
 
@@ -46,6 +48,7 @@ class Snapshot:
     step: int
     steps: int | None
     finished: bool
+    deserted: bool = False
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -56,7 +59,8 @@ def take(path: Path, *, completions: int = COMPLETIONS) -> Snapshot:
     planned = run.config.get("max_steps")
     of = run.summary.get("of", planned if isinstance(planned, int) and planned > 0 else None)
     rows = load_rows(_last(run.index, completions), run.notes) if completions else []
-    return Snapshot(run, last, of, bool(run.summary), rows)
+    finished = bool(run.summary)
+    return Snapshot(run, last, of, finished, not finished and is_held(path) is False, rows)
 
 
 def _last(index: Sequence[Entry], count: int) -> list[Entry]:
@@ -81,27 +85,35 @@ def _headline(shot: Snapshot) -> Text:
     words = [f"step {shot.step}{of}", str(config.get("algorithm", "")), str(config.get("task", ""))]
     if shot.finished:
         whole = shot.run.summary.get("finished") is not False
-        words.append("done" if whole else "stopped before its last step")
+        words.insert(1, "done" if whole else "stopped before its last step")
+    elif shot.deserted:
+        words.insert(1, "no process is at work on it")
     elif seconds and shot.steps:
         left = sum(seconds[-5:]) / len(seconds[-5:]) * (shot.steps - shot.step)
-        words.append(f"{seconds[-1]:.1f} s a step, about {duration(left)} left")
+        words.insert(1, f"{seconds[-1]:.1f} s a step, about {duration(left)} left")
     line = Text(shot.run.path.resolve().name, style="bold", no_wrap=True, overflow="ellipsis")
     return line.append("  " + "  ·  ".join(filter(None, words)), style="not bold")
 
 
 def _curves(run: Run, width: int) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("", no_wrap=True, max_width=_LABEL)
-    table.add_column(f"steps {_span(run)}", no_wrap=True)
-    for name in ("first", "best", "last"):
-        table.add_column(name, justify="right", no_wrap=True)
+    """A row a curve. Where there is little room figures go first, then the curve, and names are cut; a figure never."""
+    figures = ("first", "best", "last") if width >= 76 else ("last",)
+    room = width - _FIGURE * len(figures) - 4  # 4: the edges of the table
+    curve_width = min(_CURVE[1], room - min(_LABEL, room - _CURVE[0] - 2) - 2) if room >= 2 * _CURVE[0] + 4 else 0
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("", no_wrap=True, max_width=min(_LABEL, max(4, room - curve_width - 4)))
+    if curve_width:
+        table.add_column(f"steps {_span(run)}"[:curve_width], no_wrap=True, min_width=curve_width)
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True, min_width=7)
     drawn = ((chart, line) for chart in charts(run.series, ())[0] for line in chart["curves"])
     for chart, line in islice(drawn, CURVES):
         values, unit = [value for _, value in line["points"]], chart["unit"]
         label = f"{chart['title']}: {line['label']}" if len(chart["curves"]) > 1 else chart["title"]
-        curve = sparkline(values, share=unit == "share", width=max(8, min(60, width - _LABEL - _FIGURES)))
-        best = _figure(max(values), unit) if unit == "share" else ""
-        table.add_row(label, curve, _figure(values[0], unit), best, _figure(values[-1], unit))
+        curve = [sparkline(values, share=unit == "share", width=curve_width)] if curve_width else []
+        found = {"first": values[0], "best": max(values), "last": values[-1]}
+        shown = [_figure(found[name], unit) if name != "best" or unit == "share" else "" for name in figures]
+        table.add_row(label, *curve, *shown)
     return table
 
 

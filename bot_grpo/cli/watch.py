@@ -10,11 +10,12 @@ from rich.live import Live
 
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
+from bot_grpo.rundir import is_held
 from bot_grpo.watch import COMPLETIONS, Snapshot, screen, take
 
 
 def main(argv: list[str]) -> int:
-    """Show the run, anew whenever it has logged something, until it has ended or Ctrl-C. 0 either way."""
+    """Show the run, anew whenever it has logged something, until it has ended, was killed, or Ctrl-C. 0 either way."""
     parser = Parser(
         prog="bot-grpo watch",
         description="Show a run in the terminal: curves, alarms and its last completions, as they come. Looking does "
@@ -46,21 +47,29 @@ def main(argv: list[str]) -> int:
 
 
 def _follow(path: Path, every: float, completions: int, console: Console) -> None:
-    seen = (0, 0)  # read before the run is, so that nothing written in between is missed
+    seen = (0, 0, False)  # read before the run is, so that nothing written in between is missed
     shot = _first(path, every, completions, console)
     if not console.is_terminal:
         _lines(shot, path, every, console)
         return
-    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+    with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
         while True:
             live.update(screen(shot, width=console.width, lines=_room(console, shot)), refresh=True)
-            if shot.finished:
+            if shot.finished or shot.deserted:
                 break
             while (now := _stamp(path)) == seen:
                 time.sleep(every)
             seen = now
             shot = take(path, completions=completions)
-    console.print(f"pictures and every completion: bot-grpo report {path}", soft_wrap=True, markup=False)
+    console.print(screen(shot, width=console.width, lines=_room(console, shot)))
+    _farewell(shot, path, console)
+
+
+def _farewell(shot: Snapshot, path: Path, console: Console) -> None:
+    text = f"pictures and every completion: bot-grpo report {path}"
+    if shot.deserted:
+        text = f"no process is at work on it; go on with: bot-grpo train --config {path}/config.yaml --resume auto"
+    console.print(text, soft_wrap=True, markup=False)
 
 
 def _first(path: Path, every: float, completions: int, console: Console) -> Snapshot:
@@ -84,10 +93,10 @@ def _room(console: Console, shot: Snapshot) -> int:
     return max(1, left // max(1, len(shot.rows)) - 3)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """Changes when the run has logged, or ended."""
+def _stamp(path: Path) -> tuple[int, int, bool]:
+    """Changes when the run has logged, or ended, one way or the other."""
     sizes = [file.stat().st_size if file.is_file() else 0 for file in (path / "metrics.jsonl", path / "summary.json")]
-    return sizes[0], sizes[1]
+    return sizes[0], sizes[1], is_held(path) is False
 
 
 def _lines(shot: Snapshot, path: Path, every: float, console: Console) -> None:
@@ -99,7 +108,8 @@ def _lines(shot: Snapshot, path: Path, every: float, console: Console) -> None:
             figures = [f"{key} {value:.4g}" for key, value in found.items() if value is not None and _worth(key)]
             console.print(f"step {step}  " + "  ".join(figures), soft_wrap=True, markup=False)
             told = step
-        if shot.finished:
+        if shot.finished or shot.deserted:
+            _farewell(shot, path, console)
             return
         time.sleep(every)
         shot = take(path, completions=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from fake_run import write_fake_run
 from rich.console import Console
 
 from bot_grpo.cli import main
+from bot_grpo.rundir import hold
 from bot_grpo.watch import plain, screen, sparkline, take
 
 
@@ -31,15 +33,34 @@ def _shown(path: Path, width: int = 100) -> str:
 
 def test_the_screen_has_steps_curves_alarms_and_completions(run: Path) -> None:
     text = _shown(run)
-    assert "some-run  step 6/6  ·  bot_grpo  ·  react  ·  done" in text
+    assert "some-run  step 6/6  ·  done  ·  bot_grpo  ·  react" in text
     assert "Held-out prompts: compiles" in text
     assert "alarm at step" in text
     assert text.count("─ step 6  ·  ") == 4
 
 
-@pytest.mark.parametrize("width", [60, 80, 130])
-def test_no_line_is_wider_than_the_terminal(run: Path, width: int) -> None:
-    assert max(map(len, _shown(run, width).splitlines())) <= width
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 130, 240])
+def test_no_line_is_wider_than_the_terminal_and_no_figure_is_cut(run: Path, width: int) -> None:
+    text = _shown(run, width)
+    assert max(map(len, text.splitlines())) <= width
+    table = text[: text.index("alarm")].splitlines()[2:]
+    rows = [line.split() for line in table if line.strip() and "─" not in line and "last" not in line]
+    assert rows
+    assert not any("…" in cell for row in rows for cell in row[-2:] if any(map(str.isdigit, cell)))
+    assert all(re.fullmatch(r"%|-?[\d.]+(e-\d+)?", row[-1]) for row in rows), rows
+
+
+def test_a_killed_run_is_not_taken_for_one_that_goes_on(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "summary.json").unlink()
+    with hold(run):
+        other = "import pathlib, sys; from bot_grpo.rundir import is_held; print(is_held(pathlib.Path(sys.argv[1])))"
+        said = subprocess.run([sys.executable, "-c", other, str(run)], capture_output=True, text=True, check=True)
+        assert said.stdout == "True\n"
+    assert "no process is at work on it" in _shown(run)
+    assert main(["watch", str(run)]) == 0
+    assert "--resume auto" in capsys.readouterr().out
+    (run / ".lock").unlink()
+    assert not take(run).deserted, "of a run from before there were locks it is not known"
 
 
 def test_the_time_left_is_said_while_a_run_goes_on(run: Path) -> None:
