@@ -159,7 +159,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 def _state(run: Run) -> str:
     """A word of warning when the run may not be whole; summary.json is written at its end."""
     if not run.summary:
-        words = {True: "running", False: "killed: no process is at work on it"}
+        words: dict[bool | None, str] = {True: "running", False: "killed: no process is at work on it"}
         return words.get(is_held(run.path), "running, or killed: it left no summary")
     return "stopped before its last step" if run.summary.get("finished") is False else ""
 

@@ -138,6 +138,12 @@ def test_the_page_says_when_a_run_is_not_whole(tmp_path: Path, summary: Any, war
     assert (found is None) if warning is None else (found is not None and warning in found[1])
 
 
+def test_the_page_tells_a_killed_run_by_its_lock(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    (tmp_path / ".lock").touch()
+    assert "killed: no process is at work on it" in write_report(tmp_path).path.read_text()
+
+
 def test_an_alarm_that_lasts_takes_one_line(tmp_path: Path) -> None:
     rows = [{"step": step, "reward": 0.0, "alarms": ["nothing to learn"]} for step in (2, 3, 9)]
     (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"step": 4, "alarms": ["full"]}])))
