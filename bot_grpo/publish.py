@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 
 from bot_grpo import models
 from bot_grpo.backends import adapter_base, policy_folder
+from bot_grpo.disk import full_disk_explained
 from bot_grpo.errors import UserError
 from bot_grpo.model_card import Evaluation, card, public
 from bot_grpo.pages import check_folder
@@ -239,7 +240,8 @@ def _write_card(
 @contextmanager
 def _writing(output: Path) -> Iterator[None]:
     try:
-        yield
+        with full_disk_explained(output, ""):
+            yield
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}") from error
     except (torch.OutOfMemoryError, MemoryError) as error:

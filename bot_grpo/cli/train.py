@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import shutil
 import sys
 import time
 import warnings
@@ -13,14 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from safetensors import SafetensorError
-
+from bot_grpo.disk import ONE_LINE, full_disk_explained
 from bot_grpo.errors import UserError
 from bot_grpo.recipe_files import Recipe, parts, read_recipe, whole
-from reward_models.errors import RewardError
-from sandbox.errors import SetupError
 from sandbox.words import plural
-from tasks.errors import TaskError
 
 EXAMPLE = """examples:
   bot-grpo train --config react-smollm2-cpu
@@ -31,8 +26,6 @@ EXAMPLE = """examples:
   bot-grpo train --config react-qwen2.5-3b-8gpu --nproc 4             # in four processes, a GPU each
   bot-grpo train --config react-smollm2-cpu --push-to-hub --hub-model-id me/my-model
 """
-_FULL_BYTES = 16 * 2**20
-_ONE_LINE = (UserError, RewardError, SetupError, TaskError)
 
 
 def main(argv: list[str]) -> int:
@@ -55,7 +48,7 @@ def main(argv: list[str]) -> int:
         return launch(["train", *argv], processes=processes, config=accelerate, cpu=cpu)
     try:
         return _train(argv)
-    except _ONE_LINE:
+    except ONE_LINE:
         _let_the_first_speak()
         raise
 
@@ -75,14 +68,8 @@ def _train(argv: list[str]) -> int:
     repo = _hub_id(args)
     from bot_grpo.train import train
 
-    out = Path(args.output_dir)
-    try:
+    with full_disk_explained(Path(args.output_dir), " and go on with --resume auto"):
         run = train(args)
-    except (OSError, RuntimeError, SafetensorError) as error:
-        # torch and safetensors each have their own words for a full disk, so the disk itself is asked.
-        if out.exists() and shutil.disk_usage(out).free < _FULL_BYTES:
-            raise UserError(f"the disk of {out} is full; free some space and go on with --resume auto") from error
-        raise
     _leave()
     finished = json.loads((run.path / "summary.json").read_text())["finished"]
     if repo is not None and args.process_index == 0:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot_grpo.cli.parser import Parser, in_options
+from bot_grpo.disk import full_disk_explained
 from bot_grpo.errors import UserError
 from bot_grpo.pages import check_folder
 from reward_models.errors import RewardError
@@ -73,7 +74,8 @@ def main(argv: list[str]) -> int:
         begins = f"nothing to go on from: {output} begins anew"
         print(begins if checkpoint is None else f"going on from {checkpoint}", flush=True)
     stop = StopOnInterrupt()
-    with stop.listening(), lock:
+    again = "; the same command with --resume goes on"
+    with stop.listening(), lock, full_disk_explained(output, again):
         made = train(data, settings, output, callbacks=[stop, progress()], resume=checkpoint)
     if made.stopped:
         print(f"stopped after step {made.steps}; the same command with --resume goes on")
@@ -81,8 +83,9 @@ def main(argv: list[str]) -> int:
     named = replace(settings, model=args.model)
     found = {**versions(), "commit": commit()}
     card = model_card(made, named, folder=str(output), sources=sources, versions=found)
-    (output / "README.md").write_text(card, encoding="utf-8")
-    (output / "metrics.json").write_text(json.dumps(summary(made), indent=2) + "\n", encoding="utf-8")
+    with full_disk_explained(output, again):
+        (output / "README.md").write_text(card, encoding="utf-8")
+        (output / "metrics.json").write_text(json.dumps(summary(made), indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(scratch, ignore_errors=True)  # last: what is killed before goes on from there
     print(_results(made))
     print(f"wrote {output}; its README.md is the model card. Use it:")
