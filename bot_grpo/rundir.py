@@ -23,6 +23,7 @@ import yaml
 
 from bot_grpo import __version__
 from bot_grpo.errors import UserError
+from reward_models.file_modes import set_ordinary_modes
 
 ROLLOUTS = pa.schema(
     [
@@ -201,6 +202,7 @@ def whole_folder(target: Path, *, makes: bool = True) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+    set_ordinary_modes(scratch)
     if target.exists():
         target.rename(old)
     scratch.rename(target)

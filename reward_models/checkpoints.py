@@ -12,6 +12,8 @@ from transformers import Trainer
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
+from reward_models.file_modes import set_ordinary_modes
+
 
 class SealedCheckpoints(Trainer):
     """A Trainer whose checkpoint is whole if it has a trainer_state.json; named first, it makes another Trainer so.
@@ -33,6 +35,7 @@ class SealedCheckpoints(Trainer):
         def seal(path: str) -> None:
             self.accelerator.wait_for_everyone()
             write(f"{path}.tmp")
+            set_ordinary_modes(folder)
             os.replace(f"{path}.tmp", path)
 
         if self.args.should_save:

@@ -33,6 +33,7 @@ from transformers import (
 
 from reward_models.checkpoints import SealedCheckpoints
 from reward_models.errors import RewardError
+from reward_models.file_modes import set_ordinary_modes
 from reward_models.learned import Settings, reader, wrong_logits
 from reward_models.pretrained import load_config, load_tokenizer, padded
 from reward_models.quality import Finding, Quality, finding, step_quality, token_quality
@@ -199,6 +200,7 @@ def train(
     )
     model.save_pretrained(output)
     load_tokenizer(settings.model).save_pretrained(output)
+    set_ordinary_modes(output)
     made.write(output)  # last: where it is, the rest is
     found = finding(data.held_out, scores)
     return replace(out, settings=made, tokens=tokens, step=step, finding=found, stopped=False)
