@@ -71,11 +71,13 @@ def reward_sums(
     local_BT: Tensor,
     accelerator: Any,
     *,
+    w_g: float = 1.0,
     bound: float = float("inf"),
 ) -> Sums:
     """Over the rollouts of all processes: what the reward model measured, and the parts of the reward.
 
-    `bound` is that of `local_BT`; `reward/saturated` is the share of a rollout's tokens that are at it.
+    `reward` is the mean r_t of a rollout's tokens: w_g G + the mean of `local_BT`, in which w_s is already. `bound` is
+    that of `local_BT`; `reward/saturated` is the share of a rollout's tokens that are at it.
     """
     values: dict[str, list[float]] = {}
     for one in scored:
@@ -86,7 +88,9 @@ def reward_sums(
     keep = [i for i, one in enumerate(scored) if one.signal is not None]
     values["completion_length"] = lengths_B.tolist()
     values["reward/outcome"] = outcome_B[keep].tolist()
-    values["reward/local"] = (local_BT.sum(1) / lengths_B.clamp(min=1))[keep].tolist()
+    local_B = local_BT.sum(1) / lengths_B.clamp(min=1)
+    values["reward/local"] = local_B[keep].tolist()
+    values["reward"] = (w_g * outcome_B + local_B)[keep].tolist()
     at_bound_B = (local_BT.abs() >= 0.999 * bound).sum(1) if bound > 0 else torch.zeros_like(lengths_B)
     values["reward/saturated"] = (at_bound_B / lengths_B.clamp(min=1))[keep].tolist()
     names = sorted(set(gather_object(list(values))))  # a process whose rollouts are all unscored has fewer

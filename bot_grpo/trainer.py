@@ -399,10 +399,11 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         parts = batch.mask_BT.sum(1)[:own], batch.outcome_B[:own], batch.local_rewards_BT[:own]
         bound = self.args.w_s * self.collector.model.bound
         scored, training = self.collector.batch[:own], self.model.training
-        sums = reward_sums(scored, *parts, self.accelerator, bound=bound)
+        sums = reward_sums(scored, *parts, self.accelerator, w_g=self.args.w_g, bound=bound)
         if not training:
             sums = self._eval.add(sums | pass_sums(scored, self.num_generations_eval, self.accelerator))
         metrics = self._metrics["train" if training else "eval"]
+        metrics["reward"].pop()  # TRL's, the outcome of what it asked for
         for name, value in averages(sums).items():
             metrics[name] = [*metrics[name], value] if training else [value]  # an evaluation's is of all its rows
 

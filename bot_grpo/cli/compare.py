@@ -212,7 +212,7 @@ def _metrics(options: argparse.Namespace, task: str) -> list[str]:
     """What is compared. Raises `UserError` for a threshold that no share can reach: it was meant in percent."""
     from bot_grpo.compare_words import is_share
 
-    metrics: list[str] = options.metric or [METRICS.get(task, "eval/reward")]
+    metrics: list[str] = options.metric or [METRICS.get(task, "eval/reward/outcome")]
     if is_share(metrics[0]) and (high := [x for x in options.threshold if x > 1]):
         raise UserError(f"--threshold {high[0]:g}: {metrics[0]} is a share, from 0 to 1; 80 % is 0.8")
     return metrics
