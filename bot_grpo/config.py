@@ -237,6 +237,9 @@ class BoTGRPOConfig(GRPOConfig):
         for name, (good, want) in checks.items():
             if not good:
                 raise UserError(f"{name} must be {want}; it is {getattr(self, name)}")
+        if self.cold_start_direct and not (self.cold_start_steps and self.task == "aime"):
+            why = f"is of task aime, not {self.task}" if self.cold_start_steps else "does nothing without a cold start"
+            raise UserError(f"cold_start_direct {why}: leave it out, or set cold_start_direct: 0")
 
     def _differs(self, name: str) -> bool:
         return name in _TRL_DEFAULTS and getattr(self, name) != _TRL_DEFAULTS[name]
