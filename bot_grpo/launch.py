@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import logging
 import os
 import signal
@@ -22,6 +23,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from bot_grpo.errors import UserError
 from sandbox.words import plural
@@ -136,7 +139,12 @@ def plan(processes: int | None, config: str | None, *, cpu: bool) -> Plan:
 
     file = config_file(config or "ddp")
     try:
+        read = json.loads if file.suffix == ".json" else yaml.safe_load  # as accelerate does
+        if not isinstance(read(file.read_text(encoding="utf-8")), dict):
+            raise UserError(f"{file} is no config of accelerate: it is no mapping of settings to values")
         found: Any = load_config_from_file(str(file))
+    except UserError:
+        raise
     except Exception as error:  # yaml's, dataclasses' and accelerate's own
         raise UserError(f"{file} is no config of accelerate: {' '.join(str(error).split())[:200]}") from error
     kind = str(getattr(found.distributed_type, "value", found.distributed_type))

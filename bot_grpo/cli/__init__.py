@@ -39,7 +39,10 @@ def _usage() -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one verb. Exit codes: 0 done, 1 finished with a failure, 2 bad input (one line on stderr), 130 Ctrl-C."""
+    """Run one verb. Exit codes: 0 done, 1 finished with a failure, 2 bad input (one line on stderr), 130 Ctrl-C.
+
+    Of `watch` and `report --serve` Ctrl-C is the ordinary end: 0.
+    """
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] in {"-h", "--help", "help"}:
         print(_usage())

@@ -27,8 +27,13 @@ examples:
 def main(argv: list[str]) -> int:
     """Measure, print the tables, write both files."""
     from bot_grpo import bench_gpu
+    from bot_grpo.pages import check_folder
 
-    options = _parser(list(bench_gpu.PARTS)).parse_args(argv)
+    parser = _parser(list(bench_gpu.PARTS))
+    options = parser.parse_args(argv)
+    if options.what is None:
+        parser.error("say what to measure. bench gpu: a training step, its memory and sampling on a GPU")
+    check_folder(options.output)
     bench_gpu.shape(options.model_shape)  # what is wrong with it is said before seconds of imports
     device = options.device or ("cpu" if options.model_shape == "tiny" else "cuda")
     if device == "cuda":
@@ -63,7 +68,7 @@ def _parser(parts: list[str]) -> Parser:
         return names
 
     add = parser.add_argument
-    add("what", choices=["gpu"], help="what is measured")
+    add("what", nargs="?", choices=["gpu"], help="what is measured")
     add("--model-shape", metavar="NAME", default="Qwen/Qwen2.5-3B",
         help="a published model, a folder with a config.json, or tiny (default: Qwen/Qwen2.5-3B)")  # fmt: skip
     add("--device", choices=["cuda", "cpu"], help="default: cuda; for the tiny shape cpu")

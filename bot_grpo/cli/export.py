@@ -92,7 +92,9 @@ def _pushes_alone(args: argparse.Namespace) -> bool:
 def _default_output(name: str, source: Any) -> Path:
     run = Path(name).expanduser()
     if source.run is None or run.resolve() != source.run.resolve():
-        raise UserError(f"{name} is not a whole run: say where to write, --output DIR")
+        step = run.name.rpartition("checkpoint-")[2]
+        what = "a checkpoint" if step.isdigit() else "a model's folder"
+        raise UserError(f"{name} is {what}, not a run: say where to write, --output DIR")
     return run / "export"
 
 

@@ -34,7 +34,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--serve",
         action="store_true",
-        help="write no file: show the report at an address of this machine, with new steps as they come, until Ctrl-C",
+        help="write no file: show the report at an address of this machine, with new steps as they come, until Ctrl-C, "
+        "which is the ordinary end (exit code 0)",
     )
     parser.add_argument(
         "--port", metavar="P", type=number(least=0, whole=True), default=0, help="of --serve (default: a free one)"

@@ -19,7 +19,8 @@ def main(argv: list[str]) -> int:
     parser = Parser(
         prog="bot-grpo watch",
         description="Show a run in the terminal: curves, alarms and its last completions, as they come. Looking does "
-        "not touch the run; Ctrl-C stops the looking. Where the output is no terminal, a line for each step.",
+        "not touch the run; Ctrl-C is the ordinary end of the looking (exit code 0). Where the output is no terminal, "
+        "a line for each step.",
         epilog="example: bot-grpo watch runs/react-smollm2-cpu",
     )
     parser.add_argument("run", metavar="RUN", type=Path, help="the run directory that train writes")

@@ -15,10 +15,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from bot_grpo.disk import ONE_LINE, full_disk_explained
 from bot_grpo.errors import UserError
 from bot_grpo.integrations.verl_batch import IN_VERL, LAYOUTS, algorithm_for, mode_of, verl_name
+from bot_grpo.pages import check_folder
 from bot_grpo.reward_sources import SourceSpec, read_sources
 
+_USAGE = """\
+usage: python -m bot_grpo.integrations.verl_data OUT [--config RECIPE_OR_FILE] [--SETTING VALUE ...]
+
+Write OUT/train.parquet, OUT/test.parquet (the task's rows as verl reads them) and OUT/overrides.txt (the settings as
+overrides of verl's config, one a line). Recipes and settings are those of `bot-grpo train --help`.
+
+example: python -m bot_grpo.integrations.verl_data data/aime --config aime-qwen2.5-3b-8gpu"""
 _UNBOUND = 1e9  # for "no bound" above, which verl has no word for
 
 
@@ -99,24 +108,32 @@ def _written(value: Any) -> str:
 
 def main(argv: list[str]) -> int:
     """Write the files. Raises UserError, TaskError."""
+    if {"-h", "--help"} & set(argv):
+        print(_USAGE)
+        return 0
     if not argv or argv[0].startswith("-"):
         raise UserError("say where the files go: python -m bot_grpo.integrations.verl_data OUT --config RECIPE")
+    out = Path(argv[0])
+    check_folder(out)
     from datasets import Dataset
 
     from bot_grpo.cli.train import parse
     from bot_grpo.task_rows import OWN_REWARD, load_rows, messages
 
     args = parse(argv[1:])
-    out = Path(argv[0])
     lines = overrides(args, OWN_REWARD[args.task])
-    out.mkdir(parents=True, exist_ok=True)
-    for name, rows in zip(("train", "test"), load_rows(args), strict=True):
-        table = verl_rows(args.task, ((messages(args, row.prompt), row.row) for row in rows))
-        Dataset.from_list(table).to_parquet(str(out / f"{name}.parquet"))
-        print(f"{out / name}.parquet: {len(table)} rows")
-    files = [f"data.train_files={out.resolve() / 'train.parquet'}", f"data.val_files={out.resolve() / 'test.parquet'}"]
-    (out / "overrides.txt").write_text("\n".join([*files, *lines]) + "\n")
-    print(f"{out / 'overrides.txt'}: {len(lines) + 2} overrides of verl's config")
+    with full_disk_explained(out, ""):
+        out.mkdir(parents=True, exist_ok=True)
+        for name, rows in zip(("train", "test"), load_rows(args), strict=True):
+            table = verl_rows(args.task, ((messages(args, row.prompt), row.row) for row in rows))
+            Dataset.from_list(table).to_parquet(str(out / f"{name}.parquet"))
+            print(f"{out / name}.parquet: {len(table)} rows")
+        files = [
+            f"data.train_files={out.resolve() / 'train.parquet'}",
+            f"data.val_files={out.resolve() / 'test.parquet'}",
+        ]
+        (out / "overrides.txt").write_text("\n".join([*files, *lines]) + "\n")
+        print(f"{out / 'overrides.txt'}: {len(lines) + 2} overrides of verl's config")
     if args.stop_tokens:
         print(f"note: verl ends completions by the model's generation_config.json; see that it has {args.stop_tokens}")
     return 0
@@ -125,10 +142,6 @@ def main(argv: list[str]) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except Exception as error:
-        from bot_grpo.cli.train import _ONE_LINE
-
-        if not isinstance(error, _ONE_LINE):
-            raise
+    except ONE_LINE as error:
         print(f"verl_data: {error}", file=sys.stderr)
         sys.exit(2)
