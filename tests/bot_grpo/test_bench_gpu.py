@@ -104,6 +104,7 @@ def test_without_a_gpu_it_says_so_in_one_line(capsys: pytest.CaptureFixture[str]
         (["gpu", "--parts", "step-lora,stap"], "no part 'stap'"),
         (["gpu", "--minutes", "0"], "above 0"),
         (["cpu"], "invalid choice"),
+        ([], "bench gpu: "),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,6 +118,10 @@ def test_a_file_that_is_no_config_is_said(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("distributed_type: MULTI_GPU\nnum_proceses: 2\n")
     with pytest.raises(UserError, match="num_proceses"):
         launch.plan(2, str(tmp_path / "own.yaml"), cpu=True)
+    for text in ("root:x:0:0:root:/root:/bin/bash", "- a list", ""):
+        (tmp_path / "own.yaml").write_text(text)
+        with pytest.raises(UserError, match="is no config of accelerate: it is no mapping"):
+            launch.plan(2, str(tmp_path / "own.yaml"), cpu=True)
 
 
 @pytest.mark.parametrize(

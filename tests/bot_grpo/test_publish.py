@@ -229,7 +229,7 @@ def test_the_cards_example_runs(exported: Path, monkeypatch: pytest.MonkeyPatch,
 def test_a_checkpoint_has_the_figures_of_its_step(run: Path, tmp_path: Path, capsys: Any) -> None:
     checkpoint = run / "checkpoints" / "checkpoint-4"
     assert main(["export", str(checkpoint)]) == 2
-    assert "--output DIR" in capsys.readouterr().err
+    assert "checkpoint-4 is a checkpoint, not a run: say where to write, --output DIR" in capsys.readouterr().err
     assert main(["export", str(checkpoint), "--output", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "README.md").read_text()
     assert "| Compiles | 25 % | 90 % |" in text
@@ -341,7 +341,7 @@ def test_an_export_is_whole_or_the_earlier_one(
     monkeypatch.setattr(publish, "_write_card", full)
     capsys.readouterr()
     assert main(["export", str(run), "--output", str(out)]) == 2
-    assert "No space left" in capsys.readouterr().err
+    assert "no space left" in capsys.readouterr().err
     assert sorted(p.name for p in out.iterdir()) == before
     assert [p.name for p in tmp_path.iterdir()] == ["out"], "nothing half-written is left"
 

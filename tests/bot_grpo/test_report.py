@@ -389,6 +389,7 @@ def test_what_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None
     [
         ["compare", "--config", "react-smollm2-cpu", "--output", "/proc/x"],
         ["train-reward", "--data", "rows.jsonl", "--output", "/proc/x"],
+        ["bench", "gpu", "--model-shape", "tiny", "--output", "/proc/x"],
     ],
     ids=lambda words: words[0],
 )

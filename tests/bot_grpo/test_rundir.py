@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from safetensors.numpy import save_file
 
 from bot_grpo.errors import UserError
 from bot_grpo.rundir import RunDir, whole_folder
@@ -163,3 +166,17 @@ def test_a_folder_is_whole_or_as_it_was(tmp_path: Path) -> None:
         (folder / "weights").write_text("third")
     assert (target / "weights").read_text() == "third"
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o007])
+def test_weights_have_the_mode_of_any_new_file(umask: int, tmp_path: Path) -> None:
+    """safetensors gives its files to their owner alone."""
+    before = os.umask(umask)
+    try:
+        with whole_folder(tmp_path / "model") as folder:
+            save_file({"a": np.zeros(3)}, folder / "model.safetensors")
+            assert stat.S_IMODE((folder / "model.safetensors").stat().st_mode) == 0o600, "is this still needed?"
+    finally:
+        os.umask(before)
+    assert [p.name for p in (tmp_path / "model").iterdir()] == ["model.safetensors"]
+    assert stat.S_IMODE((tmp_path / "model" / "model.safetensors").stat().st_mode) == 0o666 & ~umask

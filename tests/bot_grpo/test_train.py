@@ -152,6 +152,8 @@ BAD = [
     (["--dry-run", "--gpu", "big"], "24GB or 80GB"),
     (["--stop_tokens", "<|nothing|>"], "no token"),
     (["--cold_start_direct", "1.5"], "a share, from 0 to 1"),
+    (["--cold_start_direct", "0.5"], "is of task aime, not react"),
+    (["--task", "aime", "--cold_start_direct", "0.5", "--cold_start_steps", "0"], "nothing without a cold start"),
 ]
 
 

@@ -100,6 +100,8 @@ def test_a_checkpoint_counts_when_its_last_file_is_whole(tmp_path: Path, monkeyp
         lora_trainer(tmp_path, rollouts="fixed").train()
     assert (tmp_path / "checkpoint-3").is_dir()
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
+    modes = {file.stat().st_mode for file in (tmp_path / "checkpoint-2").iterdir()}
+    assert len(modes) == 1, "a whole one is as readable as its seal, weights too"
 
 
 @pytest.mark.slow

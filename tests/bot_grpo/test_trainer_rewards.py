@@ -133,6 +133,23 @@ def test_token_rewards_are_the_weighted_outcome_and_local_reward(tmp_path: Path)
     assert batch.mask_BT.sum(1).tolist() == [len(s.rollout.token_ids) for s in trainer.collector.batch]
 
 
+def test_the_logged_reward_is_the_mean_of_the_token_rewards(tmp_path: Path) -> None:
+    """Of the scored rollouts, in training and in an evaluation; the outcome has a name of its own."""
+    reward = tiny.StubReward(unscored=[tiny.prompts()[0]["prompt"]])
+    trainer = tiny.trainer(tmp_path, w_g=2.0, w_s=0.5, reward=reward, eval_data=tiny.prompts(3), num_generations_eval=1)
+    batch, _ = generation_batch(trainer)
+    kept = batch.scored_B
+    assert 0 < int(kept.sum()) < len(kept)
+    means_B = batch.token_rewards_BT.sum(1) / batch.mask_BT.sum(1)
+    found = trainer._metrics["train"]
+    assert found["reward"] == [pytest.approx(means_B[kept].mean().item())]
+    assert found["reward"][0] == pytest.approx(2 * found["reward/outcome"][0] + found["reward/local"][0])
+    trainer._metrics["train"].clear()
+    held_out = trainer.evaluate()
+    assert held_out["eval_reward/local"] < 0
+    assert held_out["eval_reward"] == pytest.approx(2 * held_out["eval_reward/outcome"] + held_out["eval_reward/local"])
+
+
 @pytest.mark.parametrize("name", ["pure", "grpo_process"])
 def test_step_rewards_are_weighted_by_w_s(name: str, tmp_path: Path) -> None:
     trainer = tiny.trainer(tmp_path, algorithm=name, w_s=0.5)

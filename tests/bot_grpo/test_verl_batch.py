@@ -187,3 +187,10 @@ def _scored(local: list[float], steps: tuple[tuple[int, int], ...] | None = None
     n = len(local)
     rollout = Rollout("", "x" * n, tuple(range(n)), tuple((i, i + 1) for i in range(n)))
     return Scored(rollout, RewardSignal(1.0, steps=steps), np.array(local))
+
+
+def test_the_files_for_verl_help_and_refuse_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verl_data.main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: python -m bot_grpo.integrations.verl_data OUT")
+    with pytest.raises(UserError, match="cannot write /proc/d9: "):
+        verl_data.main(["/proc/d9", "--config", "aime-smollm2-cpu"])
