@@ -14,6 +14,7 @@ import ctypes
 import json
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -31,6 +32,8 @@ from sandbox.words import plural
 
 CONFIGS = Path(__file__).with_name("accelerate_configs")
 _GRACE_S = 20.0
+LAUNCHED = "BOT_GRPO_LAUNCHED"
+"""The variable that tells the processes what they were started with: the words for the same command once more."""
 
 
 def config_names() -> list[str]:
@@ -59,9 +62,13 @@ def launch(command: Sequence[str], *, processes: int | None, config: str | None,
     """
     words = [] if processes is None else ["--nproc", str(processes)]
     words += [] if config is None else ["--accelerate", config]
+    environment = {**os.environ, LAUNCHED: shlex.join(words)}
     words += ["--cpu"] if cpu else []
     child = subprocess.Popen(
-        [sys.executable, "-m", "bot_grpo.launch", *words, *command], start_new_session=True, preexec_fn=_ends_with_us
+        [sys.executable, "-m", "bot_grpo.launch", *words, *command],
+        start_new_session=True,
+        preexec_fn=_ends_with_us,
+        env=environment,
     )
     asked: list[int] = []
 

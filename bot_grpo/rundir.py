@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -74,7 +75,9 @@ TRAINING = "training.yaml"
 
 SEAL = "trainer_state.json"
 """The file of a checkpoint that is written last, and all at once: where it is, the checkpoint is whole."""
-_BEFORE_CONFIG = {".lock", ".config.yaml.tmp", "rollouts", "screenshots", "checkpoints"}
+_SECONDS = ".seconds"
+"""The file that keeps the wall time of a run's sessions; a file of its own, since resuming cuts the metrics back."""
+_BEFORE_CONFIG = {".lock", _SECONDS, ".config.yaml.tmp", "rollouts", "screenshots", "checkpoints"}
 
 
 class RunDir:
@@ -86,6 +89,8 @@ class RunDir:
         self.rollouts = self.path / "rollouts"
         self.screenshots = self.path / "screenshots"
         self.checkpoints = self.path / "checkpoints"
+        self._began: float | None = None
+        self._before = 0.0
 
     def create(self, *, resume: bool) -> None:
         """Make the folders, and hold the run for this process alone. A folder that holds a run is never written over.
@@ -111,6 +116,20 @@ class RunDir:
                 folder.mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"{self.path} cannot be written: {error.strerror or error}") from error
+        with suppress(OSError, ValueError):
+            self._before = float((self.path / _SECONDS).read_text(encoding="utf-8"))
+        self._began = time.monotonic()
+
+    def seconds(self) -> float:
+        """Wall time that all sessions of the run have taken, this one included, in seconds.
+
+        A session that was killed counts up to its last line of metrics: what came after it is not known.
+        """
+        return self._before + (0.0 if self._began is None else time.monotonic() - self._began)
+
+    def _keep_seconds(self) -> None:
+        if self._began is not None:  # else this process only reads, or writes for the one that holds the run
+            _replace(self.path / _SECONDS, f"{self.seconds():.1f}\n")
 
     def write_config(self, settings: Mapping[str, Any]) -> None:
         """config.yaml: the resolved settings, versions and commit."""
@@ -121,6 +140,14 @@ class RunDir:
         """Append one line of metrics; a whole line in one write, so that a kill can only cut the last one."""
         with self.metrics_path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+        self._keep_seconds()
+
+    def read_config(self) -> dict[str, Any]:
+        """config.yaml; empty where there is none that can be read."""
+        with suppress(OSError, ValueError, yaml.YAMLError):
+            found = yaml.safe_load((self.path / "config.yaml").read_text(encoding="utf-8"))
+            return found if isinstance(found, dict) else {}
+        return {}
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """All whole lines of metrics.jsonl."""
@@ -165,6 +192,7 @@ class RunDir:
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """summary.json: how the run ended."""
+        self._keep_seconds()
         _replace(self.path / "summary.json", json.dumps(summary, indent=2) + "\n")
 
     def read_summary(self) -> dict[str, Any]:
@@ -180,8 +208,25 @@ class RunDir:
 
 def last_checkpoint(folder: Path) -> Path | None:
     """The newest whole checkpoint among a Trainer's; None where there is none."""
-    whole = [seal.parent for seal in folder.glob(f"checkpoint-*/{SEAL}") if step_of(seal.parent) >= 0]
-    return max(whole, key=step_of, default=None)
+    return next((checkpoint for checkpoint in _checkpoints(folder) if is_whole(checkpoint)), None)
+
+
+def damaged_checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints, newest first, that were whole once and whose seal cannot be read any more."""
+    return [checkpoint for checkpoint in _checkpoints(folder) if not is_whole(checkpoint)]
+
+
+def is_whole(checkpoint: Path) -> bool:
+    """Whether a checkpoint has its seal, and it can be read."""
+    try:
+        return isinstance(json.loads((checkpoint / SEAL).read_text(encoding="utf-8")), dict)
+    except (OSError, ValueError):
+        return False
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    found = [seal.parent for seal in folder.glob(f"checkpoint-*/{SEAL}") if step_of(seal.parent) >= 0]
+    return sorted(found, key=step_of, reverse=True)
 
 
 @contextmanager

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import yaml
 from transformers import TrainerCallback
 
 from bot_grpo.errors import UserError
+from bot_grpo.resume import recorded
+from bot_grpo.rundir import RunDir
 from sandbox.words import counted
 
 BATCH = "completions_a_step"
@@ -32,16 +33,22 @@ def check(args: Any, folder: Path) -> None:
             "a cold start needs whole weights in each process, and FSDP and DeepSpeed share them out: make it under "
             "ddp or in one process, and train the model that comes of it, with cold_start_steps: 0"
         )
-    path = folder / "config.yaml"
-    if args.resume is None or not path.is_file():
-        return
-    before, now = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get(BATCH), args.generation_batch_size
+    config = {} if args.resume is None else RunDir(folder).read_config()
+    before, now = config.get(BATCH), args.generation_batch_size
     if before not in (None, now):
         on = counted(max(1, args.world_size), "process", "processes")
         raise UserError(
-            f"this run has {before} completions a step, and on {on} these settings give {now}; choose "
-            "per_device_train_batch_size and gradient_accumulation_steps so that the batch stays the same"
+            f"this run has {before} completions a step, and on {on} these settings give {now};{_made_on(config)} "
+            "choose per_device_train_batch_size and gradient_accumulation_steps so that the batch stays the same"
         )
+
+
+def _made_on(config: dict[str, Any]) -> str:
+    """How many processes wrote a config.yaml: the batch is shared out evenly among them."""
+    each = recorded(config, "per_device_train_batch_size") * (recorded(config, "steps_per_generation") or 0)
+    processes = config[BATCH] // each if each else 0
+    made = f" it was made on {counted(processes, 'process', 'processes')}: go on with --nproc {processes}, or"
+    return made if processes else ""
 
 
 class StopTogether(TrainerCallback):

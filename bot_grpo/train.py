@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +19,9 @@ from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, load_kept
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
+from bot_grpo.launch import LAUNCHED
 from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
-from bot_grpo.resume import COLD_START, ended, find_checkpoint, take_up
+from bot_grpo.resume import COLD_START, check_readable, check_same, ended, find_checkpoint, take_up
 from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir, whole_folder
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
@@ -44,10 +46,11 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     train_rows, eval_rows = load_rows(args)
     reward = RunReward(args.rewards, _reward_settings(args), own=OWN_REWARD[args.task])
     _check_batch(args, len(train_rows))
-    find_checkpoint(args.resume, run)
+    check_same(args, run)
     if ended(args.resume, run, args.max_steps):
         console.print(f"done already: {run.path}", soft_wrap=True)
         return run
+    check_readable(find_checkpoint(args.resume, run))
     tokenizer = models.load_tokenizer(args.model)
     models.token_ids(tokenizer, args.stop_tokens or [])
     _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
@@ -62,7 +65,6 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     args.output_dir = str(run.checkpoints)
     _announce(args, run, console, len(train_rows), len(eval_rows))
 
-    started = time.time()
     log = RunLog(
         run, console=console, w_g=args.w_g, sampler_gap=args.sampler_gap_alarm, stop_on_alarm=args.stop_on_alarm
     )
@@ -106,7 +108,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             run.log({"step": trainer.state.global_step, "alarms": [why]})
         console.print(why, soft_wrap=True, markup=False)
     if main:
-        _finish(run, trainer, log, stop, started, console)
+        _finish(run, trainer, log, console)
     _wait_for_all(args)
     return run
 
@@ -232,16 +234,14 @@ def _announce(args: BoTGRPOConfig, run: RunDir, console: Console, rows: int, hel
     console.print(f"run directory: {run.path}", soft_wrap=True)
 
 
-def _finish(
-    run: RunDir, trainer: BoTGRPOTrainer, log: RunLog, stop: StopOnInterrupt, started: float, console: Console
-) -> None:
+def _finish(run: RunDir, trainer: BoTGRPOTrainer, log: RunLog, console: Console) -> None:
     steps, wanted = trainer.state.global_step, trainer.state.max_steps
     run.write_summary(
         {
             "steps": steps,
             "of": wanted,
             "finished": steps >= wanted,
-            "seconds": round(time.time() - started, 1),
+            "seconds": round(run.seconds(), 1),
             "peak_memory_gb": round(_peak_memory_gb(), 2),
             **log.last_eval,
         }
@@ -250,13 +250,20 @@ def _finish(
         why = f" by {log.stopped_by}" if log.stopped_by else ""
         console.print(
             f"stopped{why} at step {steps} of {wanted}; go on with: bot-grpo train --config {run.path}/config.yaml "
-            f"--output_dir {run.path} --resume auto",
+            f"--output_dir {run.path} --resume auto{_launched(trainer.args.world_size)}",
             soft_wrap=True,
         )
         return
     console.print(
         f"done: {run.path} (metrics.jsonl, rollouts, model); see it: bot-grpo report {run.path}", soft_wrap=True
     )
+
+
+def _launched(processes: int) -> str:
+    """What the command to go on needs besides, where several processes train."""
+    if words := os.environ.get(LAUNCHED):
+        return f" {words}"
+    return f" (in {processes} processes)" if processes > 1 else ""
 
 
 def _peak_memory_gb() -> float:

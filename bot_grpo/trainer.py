@@ -33,7 +33,7 @@ from bot_grpo.eval_rows import EvalRows
 from bot_grpo.generation import GroupRollouts, seeds_of
 from bot_grpo.groups import Groups
 from bot_grpo.logprobs import by_length, completion_logps, without_padding
-from bot_grpo.resume import Resumed
+from bot_grpo.resume import Resumed, loading
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
 from bot_grpo.rundir import RunDir
 from bot_grpo.runrows import rollout_rows
@@ -357,10 +357,20 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
             save_batches(folder, self._buffered_inputs, **self._place)
         super()._save_checkpoint(model, trial)
 
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        with loading(resume_from_checkpoint):
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with loading(checkpoint):
+            super()._load_rng_state(checkpoint)
+
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        super()._load_optimizer_and_scheduler(checkpoint)
+        with loading(checkpoint):
+            super()._load_optimizer_and_scheduler(checkpoint)
+            if checkpoint is not None:
+                self._resumed.load(Path(checkpoint))
         if checkpoint is not None:
-            self._resumed.load(Path(checkpoint))
             updates = max(1, self._slices // self.args.gradient_accumulation_steps)
             cut = {"slices": self._slices, "updates": updates, **self._place}
             self._buffered_inputs = load_batches(Path(checkpoint), device=self.accelerator.device, **cut)

@@ -231,7 +231,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def test_the_command_itself_in_a_loop(place: Path, straight: dict[str, Path], tmp_path: Path) -> None:
-    """`until bot-grpo train ... --resume auto; do :; done`, killed while it starts, and again while it trains."""
+    """`while bot-grpo train ... --resume auto; [ $? -gt 130 ]; do :; done`, killed while it starts, and again while it trains."""
     command = [sys.executable, "-m", "bot_grpo", *argv(place, tmp_path / "run", LORA), "--resume", "auto"]
     run = RunDir(tmp_path / "run")
     for begun in (lambda: True, lambda: len(run.read_metrics()) > 3):
