@@ -225,6 +225,7 @@ def test_a_resumed_run_keeps_its_batch(tiny: Path, tmp_path: Path) -> None:
     done = run(tiny, tmp_path / "run", BATCH, "8", "--max_steps", "2", "--resume", "auto", "--nproc", "2")
     assert done.returncode == 2
     assert "8 completions a step, and on 2 processes these settings give 16" in done.stderr
+    assert "made on 1 process: go on with --nproc 1" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 
 
@@ -251,7 +252,7 @@ def test_ctrl_c_stops_all_processes_after_the_step(tiny: Path, tmp_path: Path) -
     text = process.communicate(timeout=200)[0]
     assert process.returncode == 1, text
     assert text.count("stopping after this step") == 1
-    assert text.count("--resume auto") == 1
+    assert text.count("--resume auto --nproc 2\n") == 1
     summary = json.loads((out / "summary.json").read_text())
     assert (out / "checkpoints" / f"checkpoint-{summary['steps']}" / "trainer_state.json").exists()
     assert "Traceback" not in text

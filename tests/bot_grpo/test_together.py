@@ -48,6 +48,9 @@ def test_a_resumed_run_keeps_the_size_of_its_batch(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has 16 completions a step, and on 2 processes these settings give 32"):
         check(settings(resume="auto", generation_batch_size=32), tmp_path)
     check(settings(generation_batch_size=32), tmp_path)  # what begins anew may choose
+    (tmp_path / "config.yaml").write_text(f"{BATCH}: 16\nper_device_train_batch_size: 4\nsteps_per_generation: 1\n")
+    with pytest.raises(UserError, match="made on 4 processes: go on with --nproc 4, or choose"):
+        check(settings(resume="auto", generation_batch_size=8), tmp_path)
 
 
 def test_one_process_stops_for_itself() -> None:
