@@ -178,6 +178,8 @@ class BoTGRPOConfig(GRPOConfig):
         self.sandbox_workers = str(self.sandbox_workers)  # a number in YAML
         if not torch.accelerator.is_available():
             self.use_cpu = True  # or transformers asks for it in words about bf16
+        if not self.eval_prompts:  # or the Trainer asks for what is not there
+            self.eval_strategy, self.eval_on_start = "no", False
         os.environ.pop("ACCELERATE_MIXED_PRECISION", None)  # of `accelerate launch`; bf16 and fp16 have the last word
         super().__post_init__()
         if self.dynamic_sampling is None:

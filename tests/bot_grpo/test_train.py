@@ -194,6 +194,15 @@ def test_a_flag_wins_over_the_config(tmp_path: Path) -> None:
     assert args.seed == 7
 
 
+def test_without_held_out_prompts_nothing_is_evaluated(tmp_path: Path) -> None:
+    flags = ["--config", "react-smollm2-cpu", "--output_dir", str(tmp_path)]
+    assert parse(flags).eval_strategy == "steps"
+    args = parse([*flags, "--eval_prompts", "0"])
+    assert args.eval_strategy == "no"
+    assert not args.eval_on_start
+    assert not args.do_eval
+
+
 def test_another_algorithm_does_not_inherit_the_settings_of_the_recipes(tmp_path: Path) -> None:
     flags = ["--config", "react-smollm2-cpu", "--output_dir", str(tmp_path)]
     assert parse([*flags, "--algorithm", "bot_grpo"]).algorithm_settings == {"sigma_floor": 0.1}
