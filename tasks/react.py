@@ -1,7 +1,7 @@
 """React apps in one file: prompts, and what the rendered page must show and do.
 
-The rows that come with the project are in data/react.jsonl, in three tiers: `tiny` (what a 135M model can write in
-160 tokens; each row has a reference), `standard` and `app`. A row of that file, wrapped:
+The rows that come with the project are in data/react.jsonl, in four tiers: `tiny` (what a 135M model can write in
+160 tokens), `parts` (three such things in one app, in 300 tokens), `standard` and `app`. A row of that file, wrapped:
 
     {"id": "tiny-counter-001", "tier": "tiny", "family": "counter", "split": "train",
      "prompt": "A counter titled \"Cups of tea\" that starts at 4, with a button \"Pour one\" that adds one.",
@@ -28,7 +28,7 @@ from tasks.errors import TaskError
 from tasks.requirements import validate_requirement
 
 BUNDLED = Path(__file__).parent / "data" / "react.jsonl"
-TIERS = ("tiny", "standard", "app")
+TIERS = ("tiny", "parts", "standard", "app")
 
 _COLUMNS = {
     "id": ("id", "question_id", "index"),

@@ -9,13 +9,14 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from tasks.react_families import (
     app_life,
     app_play,
     app_work,
+    parts,
     standard_forms,
     standard_lists,
     standard_panels,
@@ -49,6 +50,8 @@ TIERS: dict[str, tuple[Family, ...]] = {
     ),
 }
 TEST_SHARE = 0.2
+PARTS_ROWS = (240, 60)
+"""Rows of the tier `parts`, for training and held out."""
 WISHES = (
     "Use Tailwind.",
     "It has to look good on a phone as well.",
@@ -66,27 +69,43 @@ WISHES = (
 
 def rows() -> Iterator[dict[str, Any]]:
     """Every row of the data set, in the order of the file."""
+    held_out: set[str] = set()
     for tier, families in TIERS.items():
         by_name: dict[str, list[Draft]] = {}
         for family in families:
             by_name.setdefault(family.name, []).extend(family.drafts())
         for name, drafts in by_name.items():
-            yield from _family_rows(tier, name, drafts)
+            found = list(_family_rows(tier, name, drafts))
+            held_out |= {row["id"] for row in found if row["split"] == "test"}
+            yield from found
+    yield from _parts_rows(held_out)
 
 
 def _family_rows(tier: str, name: str, drafts: Sequence[Draft]) -> Iterator[dict[str, Any]]:
     ids = [f"{tier}-{name}-{n:03d}" for n in range(1, len(drafts) + 1)]
     held_out = _held_out(ids, drafts)
     for row_id, draft in zip(ids, drafts, strict=True):
-        yield {
-            "id": row_id,
-            "tier": tier,
-            "family": name,
-            "split": "test" if row_id in held_out else "train",
-            "prompt": draft.prompt if tier == "tiny" else _with_wish(draft.prompt, row_id),
-            "requirements": list(draft.requirements),
-            "reference": draft.reference,
-        }
+        prompt = draft.prompt if tier == "tiny" else _with_wish(draft.prompt, row_id)
+        yield _row(row_id, tier, "test" if row_id in held_out else "train", draft, prompt)
+
+
+def _parts_rows(held_out: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Rows of the tier `parts`: on the side of the tiny rows that they are made of."""
+    train, test = (parts.drafts(held_out, test=test, rows=PARTS_ROWS[test]) for test in (False, True))
+    for n, (split, draft) in enumerate([*(("train", d) for d in train), *(("test", d) for d in test)], 1):
+        yield _row(f"parts-{draft.family}-{n:03d}", "parts", split, draft, draft.prompt)
+
+
+def _row(row_id: str, tier: str, split: str, draft: Draft, prompt: str) -> dict[str, Any]:
+    return {
+        "id": row_id,
+        "tier": tier,
+        "family": draft.family,
+        "split": split,
+        "prompt": prompt,
+        "requirements": list(draft.requirements),
+        "reference": draft.reference,
+    }
 
 
 def _with_wish(prompt: str, row_id: str) -> str:

@@ -42,7 +42,7 @@ def test_one_reference_of_every_family_meets_all_its_requirements():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("tier", ["tiny", "standard", "app"])
+@pytest.mark.parametrize("tier", ["tiny", "parts", "standard", "app"])
 def test_every_reference_meets_all_its_requirements(tier):
     assert accepts([row for row in ROWS if row.tier == tier]) == []
 

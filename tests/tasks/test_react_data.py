@@ -66,7 +66,26 @@ def test_tiny_test_rows_share_no_label_with_train_rows_of_their_family():
     assert [pair for pair in shared if pair[1]] == []
 
 
-@pytest.mark.parametrize(("tier", "least", "most"), [("tiny", 3, 5), ("standard", 4, 8), ("app", 4, 9)])
+def test_held_out_apps_of_parts_are_made_of_held_out_facts_alone():
+    """Every label of a held-out app is one of a held-out tiny row, and none that an app in training has."""
+    split = {label: row.split for row in TINY for label in labels(row.prompt)}
+    apps = [row for row in ROWS if row.tier == "parts"]
+    trained = {label for row in apps if row.split == "train" for label in labels(row.prompt)}
+    for row in apps:
+        assert "train" not in {split[label] for label in labels(row.prompt) if label in split} or row.split == "train"
+        assert row.split == "train" or not labels(row.prompt) & trained, row.id
+
+
+def test_apps_of_parts_fit_a_small_model():
+    """In characters, of which SmolLM2 has about three a token: 300 tokens."""
+    lengths = [len(row.reference) for row in ROWS if row.tier == "parts"]
+    assert max(lengths) < 850
+    assert min(lengths) > 500
+
+
+@pytest.mark.parametrize(
+    ("tier", "least", "most"), [("tiny", 3, 5), ("parts", 9, 12), ("standard", 4, 8), ("app", 4, 9)]
+)
 def test_rows_have_a_fair_number_of_requirements(tier, least, most):
     numbers = {len(row.requirements) for row in ROWS if row.tier == tier}
     assert min(numbers) >= least
