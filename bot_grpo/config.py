@@ -74,7 +74,7 @@ class BoTGRPOConfig(GRPOConfig):
     lora_r: int = field(default=16, metadata={"help": "Rank of the LoRA adapter; 0 trains all weights."})
     lora_alpha: int = field(default=32, metadata={"help": "Scale of the LoRA adapter."})
     task: str = field(default="react", metadata={"help": "What is learned: react or aime."})
-    tier: str | None = field(default="tiny", metadata={"help": "React: tiny, standard, app, or empty for all."})
+    tier: str | None = field(default="tiny", metadata={"help": "React: tiny, parts, standard, app, or empty for all."})
     prompts: str | None = field(
         default=None,
         metadata={

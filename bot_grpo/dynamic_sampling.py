@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from datasets import IterableDataset
 from torch import Tensor
 
 from bot_grpo.advantages import equal_outcomes
+from bot_grpo.errors import UserError
 from bot_grpo.groups import Groups
 from bot_grpo.rewards import Scored
 
@@ -37,6 +39,19 @@ class Refilled:
     attempts: int
     groups: int
     unfilled: float
+
+
+def check_refillable(dataset: Any, *, tools: bool, sharded: bool) -> None:
+    """Raise UserError where groups cannot be sampled anew: prompts without numbers, tools, sharded models."""
+    if isinstance(dataset, IterableDataset):
+        raise UserError("dynamic_sampling draws prompts by number: it needs a data set with a length, not a stream")
+    if tools:
+        raise UserError("dynamic_sampling scores rollouts before tools would run: set dynamic_sampling: 0")
+    if sharded:
+        raise UserError(
+            "dynamic_sampling refills different numbers of rollouts on each process, which sharded models (FSDP, "
+            "DeepSpeed) cannot sample; set dynamic_sampling: 0"
+        )
 
 
 def refill(

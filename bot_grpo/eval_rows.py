@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+import torch
 
 from bot_grpo.step_stats import Sums, merged
 
@@ -39,3 +43,12 @@ class EvalRows:
     def next(self, rows: int) -> None:
         """The batch, in which each process had `rows`, is done."""
         self.batches, self.rows = self.batches + 1, self.rows + self.processes * rows
+
+
+@contextmanager
+def own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
+    """Torch's random numbers begin with `seed`; afterwards they go on as if nothing had drawn any."""
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield

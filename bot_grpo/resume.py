@@ -224,7 +224,7 @@ class Resumed(TrainerCallback):
             "since": trainer._globalstep_last_logged,
             "loss": trainer._tr_loss,
             "metrics": dict(trainer._metrics["train"]),
-            "stats": [vars(stats) for stats in (trainer._policy_stats, trainer._sampler_gap)],
+            "stats": [vars(stats) for stats in trainer.records.stats],
         }
         torch.save(unlogged, folder / self._file)
 
@@ -250,11 +250,11 @@ class Resumed(TrainerCallback):
         if unlogged is not None:
             trainer._globalstep_last_logged, trainer._tr_loss = unlogged["since"], unlogged["loss"]
             trainer._metrics["train"].update(unlogged["metrics"])
-            for stats, kept in zip((trainer._policy_stats, trainer._sampler_gap), unlogged["stats"], strict=True):
+            for stats, kept in zip(trainer.records.stats, unlogged["stats"], strict=True):
                 vars(stats).update(kept)
             self._unlogged = None
         shares = [row.get("dynamic_sampling/unfilled") for row in state.log_history]
-        trainer._warned = any(shares) or any(trainer._metrics["train"].get("dynamic_sampling/unfilled", ()))
+        trainer.records.warned = any(shares) or any(trainer._metrics["train"].get("dynamic_sampling/unfilled", ()))
         _skip_passes(trainer.prompt_order, math.floor(state.epoch or 0))
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

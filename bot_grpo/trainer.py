@@ -9,15 +9,12 @@ happens before TRL sees the batch.
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from datasets import Dataset, IterableDataset
+from datasets import Dataset
 from torch import Tensor
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
@@ -27,24 +24,19 @@ from bot_grpo.advantages import overlong_penalty
 from bot_grpo.algorithms import Prepared, ScoredBatch
 from bot_grpo.batch_files import load_batches, save_batches
 from bot_grpo.config import BoTGRPOConfig
-from bot_grpo.dynamic_sampling import Refilled, Rollouts, Row, draw_rows, refill
+from bot_grpo.dynamic_sampling import Refilled, Rollouts, Row, check_refillable, draw_rows, refill
 from bot_grpo.errors import UserError
-from bot_grpo.eval_rows import EvalRows
+from bot_grpo.eval_rows import EvalRows, own_random_numbers
 from bot_grpo.generation import GroupRollouts, seeds_of
 from bot_grpo.groups import Groups
 from bot_grpo.logprobs import by_length, completion_logps, without_padding
+from bot_grpo.records import Records
 from bot_grpo.resume import Resumed, loading
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
 from bot_grpo.rundir import RunDir
-from bot_grpo.runrows import rollout_rows
-from bot_grpo.sampler_gap import SamplerGap
-from bot_grpo.step_stats import PolicyStats, averages, pass_sums, reward_sums
 from bot_grpo.together import is_sharded
 from reward_models.base import TokenRewardModel
 from reward_models.checkpoints import SealedCheckpoints
-from sandbox.words import counted
-
-logger = logging.getLogger(__name__)
 
 
 class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
@@ -83,10 +75,8 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
     ) -> None:
         self.algorithm = args.make_algorithm()
         self.run = run
-        self._timers = {"generate": 0.0, "score": 0.0}
-        self._policy_stats, self._sampler_gap = PolicyStats(), SamplerGap()
+        self.records = Records(self)
         self._refilled: Refilled | None = None  # what TRL is about to ask for
-        self._warned = False
         self._drawn: tuple[int, Sequence[int]] | None = None  # attempt and places of the rows that refilling samples
         self._fresh = False  # a generation batch has just been made, and not yet been cut
         self.collector = RewardCollector(reward_model, kwargs["processing_class"])
@@ -118,16 +108,11 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
             )
         if self._is_vlm:
             raise UserError("BoTGRPOTrainer trains on text: pass a tokenizer, not a processor")
-        if not self.args.dynamic_sampling:
-            return
-        if isinstance(self.train_dataset, IterableDataset):
-            raise UserError("dynamic_sampling draws prompts by number: it needs a data set with a length, not a stream")
-        if kwargs.get("tools") or kwargs.get("environment_factory"):
-            raise UserError("dynamic_sampling scores rollouts before tools would run: set dynamic_sampling: 0")
-        if self.accelerator.num_processes > 1 and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
-            raise UserError(
-                "dynamic_sampling refills different numbers of rollouts on each process, which sharded models (FSDP, "
-                "DeepSpeed) cannot sample; set dynamic_sampling: 0"
+        if self.args.dynamic_sampling:
+            check_refillable(
+                self.train_dataset,
+                tools=bool(kwargs.get("tools") or kwargs.get("environment_factory")),
+                sharded=self.accelerator.num_processes > 1 and (self.is_fsdp_enabled or self.is_deepspeed_enabled),
             )
 
     # -- rollouts -----------------------------------------------------------------------------------------------------
@@ -148,7 +133,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
 
         def sample(rows: list[Row], places: list[int], attempt: int) -> Rollouts:
             self._drawn = attempt, [self.accelerator.process_index * len(inputs) + place for place in places]
-            with self._timed("generate"):
+            with self.records.timed("generate"):
                 return self._sample([row["prompt"] for row in rows])
 
         def score(rows: list[Row], rollouts: Rollouts) -> list[Scored]:
@@ -162,7 +147,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         attempts = int(self.args.dynamic_sampling or 0)
         done = refill(inputs, groups, sample=sample, score=score, draw=draw, attempts=attempts)
         self._drawn = None
-        self._log_refill(done)
+        self.records.refill(done)
         return done
 
     def row_seeds(self, rows: int) -> list[int]:
@@ -175,7 +160,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         return seeds_of((self.args.seed, 0, self._batch_number, attempt), places)
 
     def _generate(self, prompts: list[Any]) -> Any:
-        with self._timed("generate"):
+        with self.records.timed("generate"):
             return super()._generate(prompts)
 
     # -- rewards and advantages ---------------------------------------------------------------------------------------
@@ -190,16 +175,16 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         self.collector.repeats = len(inputs) - own
         output = super()._generate_and_score_completions(inputs)
         self._refilled = None
-        self._timers["score"] += self.collector.seconds - scored_before
+        self.records.add_seconds("score", self.collector.seconds - scored_before)
         batch = self._scored_batch(output)
-        self._log_rewards(batch, own)
+        self.records.rewards(batch, own)
         if not training:
-            self._write("eval", self.collector.batch[:own], batch, None)
+            self.records.rollouts("eval", self.collector.batch[:own], batch, None)
             self._eval.next(len(inputs))
             return output
         self._fresh = True
         prepared = self._advantages(batch)
-        self._write("train", self.collector.batch, batch, prepared)
+        self.records.rollouts("train", self.collector.batch, batch, prepared)
         # TRL's correction for a sampler that isn't quite the policy (vLLM) scales the policy term, not the KL.
         output["advantages"] = prepared.advantages_BT * output.get("importance_sampling_ratio", 1.0)
         if self.args.gradient_accumulation_steps % (self._slices * self.num_iterations) == 0:
@@ -302,7 +287,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         logps_BT, entropies_BT = self._logps(model, inputs, entropies=True)
         if inputs.get("sampling_per_token_logps") is not None:  # against the policy from before the first update
             old_BT = inputs.get("old_per_token_logps", logps_BT)
-            self._sampler_gap.add(inputs["sampling_per_token_logps"], old_BT, inputs["loss_mask"])
+            self.records.sampler_gap.add(inputs["sampling_per_token_logps"], old_BT, inputs["loss_mask"])
         loss, metrics = self.algorithm.policy_loss(
             inputs["advantages"],
             inputs["weights"],
@@ -312,7 +297,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
             inputs.get("ref_per_token_logps"),
             entropies_BT,
         )
-        self._policy_stats.add(metrics, inputs["loss_mask"].sum())
+        self.records.policy.add(metrics, inputs["loss_mask"].sum())
         # The weights make one loss of the whole generation batch: all its micro-batches on all processes add up to it.
         # Processes average their gradients, and an optimizer step takes some of its micro-batches, or those of several.
         share = self._slices / self.current_gradient_accumulation_steps
@@ -333,7 +318,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         rows = self.eval_dataset if rows is None else rows
         total = len(rows) * self.num_generations_eval if isinstance(rows, Dataset) else None
         self._eval = EvalRows(total, self._place["rank"], self._place["processes"])
-        with _own_random_numbers(self.args.seed, self.accelerator.device):
+        with own_random_numbers(self.args.seed, self.accelerator.device):
             return super().evaluate(*args, **kwargs)
 
     # -- resuming -----------------------------------------------------------------------------------------------------
@@ -400,69 +385,9 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """TRL averages over micro-batches; policy figures are averaged over tokens, and the largest ratio is kept."""
         if self.model.training:
-            for stats in (self._policy_stats, self._sampler_gap):
-                self._metrics["train"].update({k: [v] for k, v in stats.take(self.accelerator).items()})
+            self.records.update_figures()
         super().log(logs, start_time)
-
-    def _log_rewards(self, batch: ScoredBatch, own: int) -> None:
-        assert batch.local_rewards_BT is not None
-        parts = batch.mask_BT.sum(1)[:own], batch.outcome_B[:own], batch.local_rewards_BT[:own]
-        bound = self.args.w_s * self.collector.model.bound
-        scored, training = self.collector.batch[:own], self.model.training
-        sums = reward_sums(scored, *parts, self.accelerator, w_g=self.args.w_g, bound=bound)
-        if not training:
-            sums = self._eval.add(sums | pass_sums(scored, self.num_generations_eval, self.accelerator))
-        metrics = self._metrics["train" if training else "eval"]
-        metrics["reward"].pop()  # TRL's, the outcome of what it asked for
-        for name, value in averages(sums).items():
-            metrics[name] = [*metrics[name], value] if training else [value]  # an evaluation's is of all its rows
-
-    def _log_refill(self, done: Refilled) -> None:
-        metrics = {"attempts": done.attempts, "groups": done.groups, "unfilled": done.unfilled}
-        for name, value in metrics.items():
-            self._metrics["train"][f"dynamic_sampling/{name}"].append(float(value))
-        if not done.unfilled or self._warned or not self.accelerator.is_main_process:
-            return
-        self._warned = True
-        text = (
-            f"after {counted(done.attempts, 'refill')} {done.unfilled:.0%} of the groups still have equal outcomes; "
-            "training goes on with them, and they teach nothing: the task may be too hard or too easy for this model "
-            "(said once; dynamic_sampling/unfilled has every step)"
-        )
-        logger.warning(text)
-        if self.run is not None:
-            self.run.log({"step": self.state.global_step + 1, "alarms": [text]})
 
     def take_timers(self) -> dict[str, float]:
         """Seconds spent sampling and scoring since the last call."""
-        taken = dict(self._timers)
-        self._timers = dict.fromkeys(self._timers, 0.0)
-        return taken
-
-    @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self._timers[name] += time.perf_counter() - start
-
-    def _write(self, kind: str, scored: list[Scored], batch: ScoredBatch, prepared: Prepared | None) -> None:
-        if self.run is None:
-            return
-        step = self.state.global_step + (1 if kind == "train" else 0)
-        size = self.num_generations if kind == "train" else self.num_generations_eval
-        rank, world = self._place["rank"], self._place["processes"]
-        local = len(batch.mask_BT)
-        first = rank * local if kind == "train" else self._eval.first(local)
-        prefix = {"train": "step", "eval": "eval"}[kind] + (f"-rank{rank}" if world > 1 else "")
-        if kind == "eval" and self._eval.batches:  # an evaluation may take several
-            prefix += f"-batch{self._eval.batches}"
-        rows = rollout_rows(self.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
-        self.run.write_rollouts(f"{prefix}-{step:05d}", rows)
-
-
-@contextmanager
-def _own_random_numbers(seed: int, device: torch.device) -> Iterator[None]:
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        yield
+        return self.records.take_seconds()

@@ -103,7 +103,7 @@ def _parser() -> Parser:
         choices=["boxed", "steps", "plain"],
         help="aime: how the answer is asked for (default: the run's, else boxed)",
     )
-    add("--tier", default="tiny", help="react: tiny (default), standard, app, or all")
+    add("--tier", default="tiny", help="react: tiny (default), parts, standard, app, or all")
     more = parser.add_argument_group("engine")
     add = more.add_argument
     add("--batch-size", type=int, default=64, metavar="N", help="hf: samples at a time (default 64)")
