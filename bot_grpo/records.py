@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from torch import Tensor
+
+from bot_grpo import token_stats
 from bot_grpo.algorithms import Prepared, ScoredBatch
 from bot_grpo.dynamic_sampling import Refilled
 from bot_grpo.rewards import Scored
@@ -94,16 +97,43 @@ class Records:
 
     def rollouts(self, kind: str, scored: list[Scored], batch: ScoredBatch, prepared: Prepared | None) -> None:
         """A file of this process' rollouts of a generation batch, or of a batch of an evaluation."""
-        trainer = self._trainer
+        trainer, rows = self._trainer, len(batch.mask_BT)
         if trainer.run is None:
             return
-        step = trainer.state.global_step + (1 if kind == "train" else 0)
-        size = trainer.num_generations if kind == "train" else trainer.num_generations_eval
-        rank, world = trainer._place["rank"], trainer._place["processes"]
-        local = len(batch.mask_BT)
-        first = rank * local if kind == "train" else trainer._eval.first(local)
-        prefix = {"train": "step", "eval": "eval"}[kind] + (f"-rank{rank}" if world > 1 else "")
-        if kind == "eval" and trainer._eval.batches:  # an evaluation may take several
-            prefix += f"-batch{trainer._eval.batches}"
-        rows = rollout_rows(trainer.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
-        trainer.run.write_rollouts(f"{prefix}-{step:05d}", rows)
+        step, size = trainer.state.global_step, trainer.num_generations_eval
+        number, first = trainer._eval.batches, trainer._eval.first(rows)  # an evaluation may take several batches
+        if kind == "train":
+            step, size = self._step, trainer.num_generations
+            number, first = trainer._batch_in_step, self._first(rows)
+        found = rollout_rows(trainer.run, step, kind, size, scored, batch.token_rewards_BT, prepared, first=first)
+        trainer.run.write_rollouts(self._name({"train": "step", "eval": "eval"}[kind], number, step), found)
+
+    def blank_tokens(self, mask_BT: Tensor, *, several_updates: bool) -> dict[str, Tensor]:
+        """What a generation batch takes along so that each token's entropy and ratio are noted (`token_stats`)."""
+        if self._trainer.run is None:
+            return {}
+        first = self._first(len(mask_BT))
+        return token_stats.blank(mask_BT, step=self._step, first=first, several_updates=several_updates)
+
+    def tokens(self, batches: Sequence[Mapping[str, Tensor]]) -> None:
+        """A file of what the updates have seen of the tokens of this generation batch, in place of an earlier one."""
+        run, found = self._trainer.run, token_stats.table(batches)
+        if run is not None and found is not None:
+            number = found["place"][0].as_py() // (len(found) * self._trainer._place["processes"])
+            step = found["step"][0].as_py()
+            run.write_tokens(self._name("step", number, step), found)
+
+    @property
+    def _step(self) -> int:
+        """The one that a generation batch is made for, from 1."""
+        return int(self._trainer.state.global_step) + 1
+
+    def _first(self, rows: int) -> int:
+        """The place of this process' first row among the rollouts of the step, where a batch has `rows` on each."""
+        place = self._trainer._place
+        return (self._trainer._batch_in_step * place["processes"] + place["rank"]) * rows
+
+    def _name(self, kind: str, number: int, step: int) -> str:
+        place = self._trainer._place
+        rank = f"-rank{place['rank']}" if place["processes"] > 1 else ""
+        return f"{kind}{rank}{f'-batch{number}' if number else ''}-{step:05d}"

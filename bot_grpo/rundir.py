@@ -1,6 +1,7 @@
 """A run's folder: settings, one line of metrics a step, rollouts, screenshots, checkpoints. Local files first, always.
 
-runs/NAME/config.yaml  metrics.jsonl  rollouts/*.parquet  screenshots/*.png  checkpoints/  summary.json  report.html
+runs/NAME/config.yaml  metrics.jsonl  rollouts/*.parquet  tokens/*.parquet  screenshots/*.png  checkpoints/
+          summary.json  report.html
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ ROLLOUTS = pa.schema(
         ),
         ("screenshot", pa.string()),
         ("answer", pa.string()),
+        ("place", pa.int64()),
     ]
 )
 
@@ -87,6 +89,7 @@ class RunDir:
         self.path = Path(path)
         self.metrics_path = self.path / "metrics.jsonl"
         self.rollouts = self.path / "rollouts"
+        self.tokens = self.path / "tokens"
         self.screenshots = self.path / "screenshots"
         self.checkpoints = self.path / "checkpoints"
         self._began: float | None = None
@@ -175,10 +178,11 @@ class RunDir:
             shutil.rmtree(self.path / "model")
         rows = [r for r in self.read_metrics() if 0 < step >= r.get("step", 0)]
         _replace(self.metrics_path, "".join(json.dumps(r) + "\n" for r in rows))
-        for file in self.rollouts.glob("*.parquet"):
+        for file in (*self.rollouts.glob("*.parquet"), *self.tokens.glob("*.parquet")):
             if step_of(file) > step or not step:
                 file.unlink()
-        for scratch in (*self.path.glob(".*.tmp"), *self.rollouts.glob(".*.tmp"), *self.checkpoints.glob(".*.tmp")):
+        folders = (self.path, self.rollouts, self.tokens, self.checkpoints)
+        for scratch in (file for folder in folders for file in folder.glob(".*.tmp")):
             if scratch.is_dir():
                 shutil.rmtree(scratch)
             else:
@@ -186,9 +190,12 @@ class RunDir:
 
     def write_rollouts(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """rollouts/NAME.parquet, whole or not at all."""
-        scratch = self.rollouts / f".{name}.tmp"
-        pq.write_table(pa.Table.from_pylist([dict(r) for r in rows], schema=ROLLOUTS), scratch, compression="zstd")
-        os.replace(scratch, self.rollouts / f"{name}.parquet")
+        _write_table(self.rollouts / f"{name}.parquet", pa.Table.from_pylist([dict(r) for r in rows], schema=ROLLOUTS))
+
+    def write_tokens(self, name: str, table: pa.Table) -> None:
+        """tokens/NAME.parquet (see `token_stats`), whole or not at all; it takes the place of an earlier one."""
+        self.tokens.mkdir(exist_ok=True)
+        _write_table(self.tokens / f"{name}.parquet", table)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """summary.json: how the run ended."""
@@ -299,6 +306,12 @@ def step_of(path: Path) -> int:
     """The step in the name of a checkpoint or of a file of rollouts; -1 for none."""
     number = path.stem.rsplit("-", 1)[-1]
     return int(number) if number.isdigit() else -1
+
+
+def _write_table(path: Path, table: pa.Table) -> None:
+    scratch = path.with_name(f".{path.stem}.tmp")
+    pq.write_table(table, scratch, compression="zstd")
+    os.replace(scratch, path)
 
 
 def _replace(path: Path, text: str) -> None:

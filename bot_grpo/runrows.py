@@ -26,8 +26,8 @@ def rollout_rows(
     *,
     first: int = 0,
 ) -> list[dict[str, Any]]:
-    """One row a rollout. `group` counts the batch's prompts from 0; `first` is the number of rollouts before these, on
-    other processes."""
+    """One row a rollout. `place` counts the batch's rollouts from 0, over all processes, and `group` its prompts;
+    `first` is the number of rollouts before these."""
     rows = []
     for i, one in enumerate(scored):
         n = len(one.rollout.token_ids)
@@ -35,6 +35,7 @@ def rollout_rows(
             "step": step,
             "kind": kind,
             "group": (first + i) // group_size,
+            "place": first + i,
             "prompt": one.rollout.prompt,
             "completion": _storable(one.rollout.completion),
             "token_ids": list(one.rollout.token_ids),

@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
-from bot_grpo import vllm_setup
+from bot_grpo import token_stats, vllm_setup
 from bot_grpo.advantages import overlong_penalty
 from bot_grpo.algorithms import Prepared, ScoredBatch
 from bot_grpo.batch_files import load_batches, save_batches
@@ -191,7 +191,7 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
             output.pop("old_per_token_logps", None)  # one update: TRL needs them for its correction, the loss does not
         output["weights"] = prepared.weights_BT
         output["loss_mask"] = batch.mask_BT if batch.loss_mask_BT is None else batch.loss_mask_BT
-        return output
+        return output | self.records.blank_tokens(batch.mask_BT, several_updates="old_per_token_logps" in output)
 
     def _scored_batch(self, output: Mapping[str, Any]) -> ScoredBatch:
         """The local rows of the generation batch with their token rewards."""
@@ -298,10 +298,17 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
             entropies_BT,
         )
         self.records.policy.add(metrics, inputs["loss_mask"].sum())
+        token_stats.note(inputs, logps_BT, entropies_BT)
         # The weights make one loss of the whole generation batch: all its micro-batches on all processes add up to it.
         # Processes average their gradients, and an optimizer step takes some of its micro-batches, or those of several.
         share = self._slices / self.current_gradient_accumulation_steps
         return loss * self.accelerator.num_processes * share
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        loss = super().training_step(*args, **kwargs)
+        if self.accelerator.sync_gradients or self._step % self._slices == 0:  # an update, or all micro-batches once
+            self.records.tokens(self._buffered_inputs)
+        return loss
 
     # -- evaluation ---------------------------------------------------------------------------------------------------
 
@@ -375,6 +382,12 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
     def _batch_number(self) -> int:
         """Of the generation batch at hand, from 0: the same on any number of processes."""
         return self._step // (self._slices * self.num_iterations)
+
+    @property
+    def _batch_in_step(self) -> int:
+        """Which generation batch of its step the one at hand is, from 0: a step may take several."""
+        a_step = self.args.gradient_accumulation_steps // (self._slices * self.num_iterations)
+        return self._batch_number % max(1, a_step)
 
     @property
     def _place(self) -> dict[str, int]:
