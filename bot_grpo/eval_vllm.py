@@ -28,12 +28,16 @@ class VLLMBackend:
     ) -> None:
         try:
             import vllm
+            from vllm.platforms import current_platform
         except ImportError as error:
             raise UserError(f"--backend vllm: vLLM cannot be imported here ({error}); {_INSTEAD}") from error
         folder = policy_folder(name)
         base = adapter_base(folder)
         self._sampling = sampling
         extra: dict[str, Any] = {"dtype": dtype, "enable_prefix_caching": True}
+        if current_platform.is_cpu():
+            # There vLLM 0.32 cannot take a seeded request's prompt in chunks: it turns back a generator that can't be.
+            extra["enable_chunked_prefill"] = False
         if base is not None:
             extra |= {"enable_lora": True, "max_lora_rank": _rank(folder)}
         try:

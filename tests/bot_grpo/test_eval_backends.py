@@ -359,7 +359,10 @@ def test_without_vllm_it_says_how_to_do_without() -> None:
 @pytest.mark.vllm
 @pytest.mark.timeout(3000)
 def test_vllm_samples_with_the_embedded_model_and_goes_on(tmp_path: Path) -> None:
-    """In the environment that $BOT_GRPO_VLLM_ENV names; it is built there if need be."""
+    """In the environment that $BOT_GRPO_VLLM_ENV names; it is built there if need be.
+
+    With more prompts than vLLM takes in one step: those that it would take in part are where a CPU's engine died.
+    """
     import subprocess
 
     import vllm_env
@@ -368,14 +371,14 @@ def test_vllm_samples_with_the_embedded_model_and_goes_on(tmp_path: Path) -> Non
     if place is None:
         pytest.skip("BOT_GRPO_VLLM_ENV names no folder for vLLM's environment")
     python = vllm_env.build(place)
-    data = tmp_path / "p.jsonl"
+    data, many = tmp_path / "p.jsonl", 60
     data.write_text(
-        "".join(json.dumps({"id": str(i), "problem": f"What is {i} + 5?", "answer": i + 5}) + "\n" for i in range(3))
+        "".join(json.dumps({"id": str(i), "problem": f"What is {i} + 5?", "answer": i + 5}) + "\n" for i in range(many))
     )
 
     def run(n: int) -> list[dict[str, Any]]:
         command = [str(python), "-m", "bot_grpo", "eval", "aime", "--backend", "vllm", "--model", "smollm2-135m"]
-        command += ["--data", str(data), "--n", str(n), "--max-tokens", "48", "--output", str(tmp_path / "out")]
+        command += ["--data", str(data), "--n", str(n), "--max-tokens", "16", "--output", str(tmp_path / "out")]
         command += ["--engine-args", '{"enforce_eager": true, "max_model_len": 1024}']
         little = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1"}  # GB
         done = subprocess.run(command, capture_output=True, text=True, timeout=1400, cwd=tmp_path, env=little)
@@ -384,12 +387,14 @@ def test_vllm_samples_with_the_embedded_model_and_goes_on(tmp_path: Path) -> Non
         return [json.loads(line) for line in (tmp_path / "out" / "samples.jsonl").read_text().splitlines()]
 
     first = run(2)
-    assert sorted((s["problem"], s["sample"]) for s in first) == [(str(i), k) for i in range(3) for k in range(2)]
+    assert sorted((s["problem"], s["sample"]) for s in first) == sorted(
+        (str(i), k) for i in range(many) for k in range(2)
+    )
     assert len({s["text"] for s in first}) > 3
-    assert all(0 < s["tokens"] <= 48 for s in first)
+    assert all(0 < s["tokens"] <= 16 for s in first)
     more = run(3)
-    assert more[:6] == first
-    assert len(more) == 9
+    assert more[: 2 * many] == first
+    assert len(more) == 3 * many
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert config["sessions"][0]["engine"]["name"] == "vllm"
     assert config["sessions"][0]["engine"]["version"]
