@@ -13,10 +13,9 @@ import yaml
 from bot_grpo.errors import UserError
 from bot_grpo.pages import check_name, check_writable, deflate, render, write_page
 from bot_grpo.report_charts import charts, tiles
-from bot_grpo.report_data import Entry, Run, choose, evenly, load_rows, read_run
-from bot_grpo.report_rows import Thumbnails, pack
+from bot_grpo.report_data import Run, choose, read_run
+from bot_grpo.report_fit import attach_images, fitting, packed_rows
 from bot_grpo.rundir import is_held
-from sandbox.words import counted
 
 MAX_COMPLETIONS = 400
 TEXT_BUDGET = 1_900_000
@@ -30,6 +29,7 @@ _SCRIPTS = (
     "report_charts.js",
     "report_tokens.js",
     "page_modes.js",
+    "page_rollouts.js",
     "report_completions.js",
     "report_reader.js",
     "report_live.js",
@@ -71,42 +71,17 @@ def live_page(run_dir: Path, stamp: str, *, max_completions: int = MAX_COMPLETIO
 def _page(run: Run, max_completions: int, *, stamp: str | None = None) -> tuple[bytes, int, int]:
     """The page, and how many completions and screenshots are in it."""
     rows = _completions(run, max_completions)
-    images, pictures = _attach_images(run, rows)
+    images, pictures = attach_images(rows, [run.path] * len(rows), run.notes, IMAGE_BUDGET)
     return _render(run, _payload(run, rows, images), len(rows), stamp), len(rows), pictures
 
 
 def _completions(run: Run, cap: int) -> list[dict[str, Any]]:
     """Packed rows: at most `cap`, fewer where they would not fit the budget."""
-    while True:
-        entries: Sequence[Entry] = choose(run.index, cap)
-        rows = [{**pack(raw), "screenshot": raw.get("screenshot")} for raw in load_rows(entries, run.notes)]
-        size = len(deflate(rows))
-        if size <= TEXT_BUDGET or cap == 1:
-            return rows
-        cap = max(1, min(cap - 1, int(0.95 * min(cap, len(rows)) * TEXT_BUDGET / size)))
 
+    def load(cap: int) -> list[dict[str, Any]]:
+        return packed_rows(choose(run.index, cap), run.path, run.notes)
 
-def _attach_images(run: Run, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, str], int]:
-    """Set each row's `image` to a key of the pictures that fit the budget; how many rows have one is the second."""
-    thumbnails = Thumbnails(run.path)
-    for row in rows:
-        row["image"] = thumbnails.add(row.pop("screenshot"))
-    count, kept = len(thumbnails.uris), dict(thumbnails.uris)
-    while (size := sum(map(len, kept.values()))) > IMAGE_BUDGET:
-        count = min(count - 1, count * IMAGE_BUDGET // size)
-        kept = dict(evenly(list(thumbnails.uris.items()), count))
-    left_out = 0
-    for row in rows:
-        row["image_left_out"] = row["image"] is not None and row["image"] not in kept
-        left_out += row["image_left_out"]
-        row["image"] = row["image"] if row["image"] in kept else None
-    if kept:
-        run.notes.append("Screenshots are cropped to what is painted, and shrunk.")
-    if left_out:
-        run.notes.append(f"{counted(left_out, 'screenshot')} left out to keep the page small (an even sample is kept).")
-    if thumbnails.unreadable:
-        run.notes.append(f"{counted(thumbnails.unreadable, 'screenshot')} could not be read.")
-    return kept, sum(row["image"] is not None for row in rows)
+    return fitting(load, cap, TEXT_BUDGET)
 
 
 def _payload(run: Run, rows: Sequence[Mapping[str, Any]], images: Mapping[str, str]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,7 +70,7 @@ def read_run(path: Path) -> Run:
         summary=_read_mapping(path / "summary.json", notes),
         series=series,
         alarms=_alarms(rows),
-        index=_index(path / "rollouts", notes),
+        index=index_rollouts(path / "rollouts", notes),
         notes=notes,
     )
 
@@ -126,7 +126,8 @@ def _alarms(rows: Iterable[Mapping[str, Any]]) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(found))
 
 
-def _index(folder: Path, notes: list[str]) -> tuple[Entry, ...]:
+def index_rollouts(folder: Path, notes: list[str]) -> tuple[Entry, ...]:
+    """The rows of the files in a run's `rollouts`, by step, held-out ones first; what cannot be read is noted."""
     entries: list[Entry] = []
     for file in sorted(folder.glob("*.parquet")):
         default_kind = "eval" if file.name.startswith("eval") else "train"
@@ -167,22 +168,25 @@ def choose(index: Sequence[Entry], cap: int) -> list[Entry]:
     Training: whole groups, evenly spaced over the run. Held out: the same prompts at every evaluation, so that one
     can be followed through the steps. Either kind may use up to half of `cap`, and what the other leaves.
     """
-    if len(index) <= cap:
-        return list(index)
-    train: dict[tuple[int, int], list[Entry]] = defaultdict(list)
-    held_out: dict[int, list[Entry]] = defaultdict(list)
-    for entry in index:
-        if entry.kind == "eval":
-            held_out[entry.group].append(entry)
-        else:
-            train[(entry.step, entry.group)].append(entry)
-    sizes = Counter(entry.kind == "eval" for entry in index)
-    for_eval = min(sizes[True], max(cap // 2, cap - sizes[False]))
-    kept = set(_whole(list(held_out.values()), for_eval)) | set(_whole(list(train.values()), cap - for_eval))
-    return [entry for entry in index if entry in kept]
+    return choose_bundles(index, cap, lambda e: ("eval", e.group) if e.kind == "eval" else ("train", e.step, e.group))
 
 
-def _whole(bundles: list[list[Entry]], cap: int) -> list[Entry]:
+def choose_bundles(items: Sequence[T], cap: int, bundle_of: Callable[[T], tuple[Any, ...]]) -> list[T]:
+    """At most `cap` items, in their order: whole bundles at even distances, of those whose name begins with "eval" and
+    of the others. Either kind may use up to half of `cap`, and what the other leaves."""
+    if len(items) <= cap:
+        return list(items)
+    bundles: dict[tuple[Any, ...], list[T]] = defaultdict(list)
+    for item in items:
+        bundles[bundle_of(item)].append(item)
+    held_out, train = ([b for name, b in bundles.items() if (name[0] == "eval") is kind] for kind in (True, False))
+    sizes = [sum(map(len, side)) for side in (held_out, train)]
+    for_eval = min(sizes[0], max(cap // 2, cap - sizes[1]))
+    kept = set(_whole(held_out, for_eval)) | set(_whole(train, cap - for_eval))
+    return [item for item in items if item in kept]
+
+
+def _whole(bundles: list[list[T]], cap: int) -> list[T]:
     """Evenly spaced bundles with at most `cap` entries in all; a single bundle that is larger is thinned."""
     count = len(bundles)
     while True:

@@ -32,7 +32,10 @@ def utf16_offsets(text: str) -> Sequence[int]:
 
 
 def pack(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One row of a rollouts file as the page wants it. Missing or unusable parts become None or empty."""
+    """One row of a rollouts file as the page wants it. Missing or unusable parts become None or empty.
+
+    `ratio` is its logarithm, so that twice and half as likely are as far from 0.
+    """
     text = row.get("completion") or ""
     offsets = utf16_offsets(text)
     ids, lengths = _tokens(row, offsets)
@@ -48,6 +51,8 @@ def pack(row: Mapping[str, Any]) -> dict[str, Any]:
         "reward": _values(row.get("token_rewards"), len(ids)),
         "local": _values(row.get("local"), len(ids)),
         "advantage": _values(row.get("advantages"), len(ids)),
+        "entropy": _values(row.get("entropies"), len(ids), digits=3),
+        "ratio": _values(row.get("log_ratios"), len(ids), digits=3),
         "outcome": _number(row.get("outcome")),
         "scored": row.get("scored") is not False,
         "reason": row.get("reason") or "",
@@ -72,15 +77,15 @@ def _tokens(row: Mapping[str, Any], offsets: Sequence[int]) -> tuple[list[int], 
     return list(ids), [offsets[b] - offsets[a] for a, b in pairwise(edges)]
 
 
-def _values(values: Sequence[float | None] | None, count: int) -> list[float | None] | None:
-    """One number a token to four digits, or None when there is not exactly one for each."""
+def _values(values: Sequence[float | None] | None, count: int, *, digits: int = 4) -> list[float | None] | None:
+    """One number a token, or None when there is not exactly one for each."""
     if not values or len(values) != count:
         return None
-    return [_number(value) for value in values]
+    return [_number(value, digits) for value in values]
 
 
-def _number(value: float | None) -> float | None:
-    return float(f"{value:.4g}") if value is not None and math.isfinite(value) else None
+def _number(value: float | None, digits: int = 4) -> float | None:
+    return float(f"{value:.{digits}g}") if value is not None and math.isfinite(value) else None
 
 
 def _code_region(row: Mapping[str, Any], text: str) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 "use strict";
 
-// Shared by the scripts of the report and of the gallery. Markup is only ever built here, from text: nothing is parsed as HTML.
+// Shared by the scripts of all pages. Markup is only ever built here, from text: nothing is parsed as HTML.
 
 /** An element with properties (a `data` or `style` object is merged) and children; null children are left out. */
 function el(tag, properties = {}, ...children) {
@@ -56,4 +56,18 @@ async function unpack(base64) {
   const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).json();
+}
+
+/** Draw the page of its data as soon as it is there, or say that it could not be drawn. */
+function startWith(draw) {
+  document.addEventListener("DOMContentLoaded", async () => {
+    try {
+      draw(await unpack(byId("payload").textContent));
+      document.documentElement.dataset.ready = "yes";
+    } catch (error) {
+      byId("failure").hidden = false;
+      byId("failure").textContent = `This page could not be drawn (${error.message}). It needs a browser of 2023 or later.`;
+      throw error;
+    }
+  });
 }

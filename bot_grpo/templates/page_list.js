@@ -86,17 +86,3 @@ function onKey(page, event) {
   if (by) turn(page, by);
   else page.how.key(page, event);
 }
-
-/** Draw the page of its data as soon as it is there, or say that it could not be drawn. */
-function startWith(draw) {
-  document.addEventListener("DOMContentLoaded", async () => {
-    try {
-      draw(await unpack(byId("payload").textContent));
-      document.documentElement.dataset.ready = "yes";
-    } catch (error) {
-      byId("failure").hidden = false;
-      byId("failure").textContent = `This page could not be drawn (${error.message}). It needs a browser of 2023 or later.`;
-      throw error;
-    }
-  });
-}

@@ -17,9 +17,12 @@ function setMode(page, mode) {
 }
 
 function drawScale(page) {
-  const limit = pretty(page.limits[page.mode]);
-  const none = !page.current?.[page.mode];
-  byId("scale").replaceChildren(...(page.modes.length && !none
-    ? [`−${limit}`, el("i", { "aria-hidden": "true" }), `+${limit}`]
-    : [page.modes.length ? "no token values were kept for this one" : ""]));
+  const mode = page.modes.find(({ key }) => key === page.mode);
+  const row = page.current ?? page.group?.rows.find((one) => mode && knows(one, mode)); // one of those in view
+  let parts = [];
+  if (mode && row?.[mode.key]) {
+    const [low, high] = mode.ends(page.limits[mode.key]);
+    parts = [low, el("i", { className: mode.fromZero ? "from-zero" : "", "aria-hidden": "true" }), high];
+  } else if (mode) parts = [(row && mode.constant?.(row)) ?? "no token values were kept for this one"];
+  byId("scale").replaceChildren(...parts);
 }

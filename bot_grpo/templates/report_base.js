@@ -8,17 +8,7 @@ const UNITS = {
   number: pretty,
 };
 
-async function start() {
-  try {
-    const data = await unpack(byId("payload").textContent);
-    showCharts(data);
-    followRun(data.rows.length && byId("reader") ? showCompletions(data) : null);
-    document.documentElement.dataset.ready = "yes";
-  } catch (error) {
-    byId("failure").hidden = false;
-    byId("failure").textContent = `This page could not be drawn (${error.message}). It needs a browser of 2023 or later.`;
-    throw error;
-  }
-}
-
-document.addEventListener("DOMContentLoaded", start);
+startWith((data) => {
+  showCharts(data);
+  followRun(data.rows.length && byId("reader") ? showCompletions(data) : null);
+});

@@ -1,15 +1,14 @@
 // Filters, the gallery by step, and the reader: they share one list, what the filters let through.
 
 const FIRST_TILES = innerWidth < 760 ? 12 : 24;
-const KINDS = { eval: "held out", train: "training" };
-const plain = (status) => status.replaceAll("_", " ");
 
 function showCompletions({ rows, images }) {
   rows.forEach((row, i) => (row.at = i));
   const steps = [...new Set(rows.map((row) => row.step))];
   const page = { rows, images, steps, list: [], current: null, tiles: FIRST_TILES, limits: colourLimits(rows), views: [] };
-  page.modes = MODES.filter(({ key }) => rows.some((row) => row[key]));
+  page.modes = MODES.filter((mode) => rows.some((row) => knows(row, mode)));
   page.mode = page.modes[0]?.key ?? "reward";
+  page.select = (row) => select(page, row);
   byId("reader").hidden = false;
   setUpFilters(page);
   setUpModes(page);
@@ -75,21 +74,8 @@ function tile(page, row) {
   const caption = el("span", { className: "caption" }, verdict(row), el("span", { className: "ask", textContent: visible(row.prompt) }));
   const node = el("button", { type: "button", className: "tile", data: { row: row.at } }, picture(page, row), caption);
   node.setAttribute("aria-current", String(row === page.current));
-  node.addEventListener("click", () => select(page, row));
+  node.addEventListener("click", () => page.select(row));
   return node;
-}
-
-/** The screenshot, or in its place what the completion ended with. */
-function picture(page, row) {
-  if (row.image) return el("img", { src: page.images[row.image], alt: "" });
-  const why = row.diagnostics.find(({ severity }) => severity !== "warning")?.message ?? row.text.slice(-180);
-  return el("span", { className: "stub", textContent: row.image_left_out ? "screenshot left out" : visible(why) });
-}
-
-function verdict(row) {
-  const name = row.status ? plain(row.status) : `G ${pretty(row.outcome)}`;
-  const good = row.status ? row.status === "ok" : row.outcome > 0;
-  return el("span", { className: good ? "verdict good" : "verdict bad", textContent: row.scored ? name : `${name}, not scored` });
 }
 
 function select(page, row) {
@@ -111,7 +97,7 @@ function select(page, row) {
 
 function move(page, by) {
   const goal = page.list[page.list.indexOf(page.current) + by];
-  if (goal) select(page, goal);
+  if (goal) page.select(goal);
 }
 
 /** Letters and digits are commands, except in a list, where they look for an entry. */

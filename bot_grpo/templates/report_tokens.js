@@ -1,10 +1,27 @@
 // A completion, token by token: one span a token (one for each line it stands on), coloured by a value of the token.
 
+/** A ratio of which the row has the logarithm; those near 1 differ in their last digits. */
+const asRatio = (log) => String(Number(Math.exp(log).toPrecision(5)));
+const signed = (limit) => [`−${pretty(limit)}`, `+${pretty(limit)}`];
+
+/**
+ * What the text may be coloured by: `write` gives a token's value in words, `ends` those of the scale. A row knows a
+ * mode when it has its values, or where `constant` gives the one that all of its tokens have.
+ */
 const MODES = [
-  { key: "reward", label: "reward" },
-  { key: "local", label: "local reward" },
-  { key: "advantage", label: "advantage" },
+  { key: "reward", label: "reward", write: pretty, ends: signed },
+  { key: "local", label: "local reward", write: pretty, ends: signed },
+  { key: "advantage", label: "advantage", write: pretty, ends: signed },
+  { key: "entropy", label: "entropy", write: (value) => `${pretty(value)} nats`, ends: (limit) => ["0", `${pretty(limit)} nats`], fromZero: true },
+  {
+    key: "ratio",
+    label: "ratio",
+    write: (log) => (log === null ? "–" : asRatio(log)),
+    ends: (limit) => [asRatio(-limit), asRatio(limit)],
+    constant: (row) => (row.entropy ? "exactly 1: its batch made one update" : null),
+  },
 ];
+const knows = (row, { key, constant }) => Boolean(row[key] ?? constant?.(row));
 
 /** Per mode, the |value| with full colour: the 98th percentile over the page, so that completions compare. */
 function colourLimits(rows) {
@@ -122,8 +139,8 @@ function listenForTokens(view, row) {
 function tokenFacts(row, t) {
   const start = row.lens.slice(0, t).reduce((sum, length) => sum + length, 0);
   const text = JSON.stringify(row.text.slice(start, start + row.lens[t]));
-  const values = MODES.filter(({ key }) => row[key]).map(({ key, label }) =>
-    el("div", {}, el("dt", { textContent: label }), el("dd", { textContent: pretty(row[key][t]) })));
+  const values = MODES.filter((mode) => knows(row, mode)).map(({ key, label, write, constant }) =>
+    el("div", {}, el("dt", { textContent: label }), el("dd", { textContent: row[key] ? write(row[key][t]) : constant(row) })));
   return [
     el("code", { textContent: visible(text) }),
     el("p", { textContent: `token ${t + 1} of ${row.ids.length} · id ${row.ids[t]}` }),

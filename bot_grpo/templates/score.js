@@ -19,7 +19,7 @@ const SHOWN = { "": ["all", null], scored: ["scored", (row) => row.scored], not:
 
 function showScores({ rows }) {
   const page = { items: rows, limits: colourLimits(rows), views: [] };
-  page.modes = MODES.filter(({ key }) => rows.some((row) => row[key]));
+  page.modes = MODES.filter((mode) => rows.some((row) => knows(row, mode)));
   page.mode = page.modes[0]?.key ?? "reward";
   if (rows.some((row) => row.local?.some((value) => value))) page.mode = "local"; // what G is can be read off the list
   byId("shown").parentNode.hidden = rows.every((row) => row.scored);

@@ -10,12 +10,15 @@ import math
 import random
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image, ImageDraw, ImageFont
+
+from bot_grpo.token_stats import SCHEMA as TOKENS
 
 HOSTILE = (
     "</script><script>document.title='pwned'</script><!-- <script> --> ]]> <img src=x onerror=document.title='pwned'>",
@@ -49,6 +52,7 @@ SCHEMA = pa.schema(
         "local": _FLOATS, "advantages": _FLOATS, "outcome": pa.float64(), "scored": pa.bool_(),
         "truncated": pa.bool_(), "status": _TEXT, "code": _TEXT, "code_start": _NUMBER,
         "diagnostics": pa.list_(_DIAGNOSTIC), "requirements": pa.list_(_REQUIREMENT), "screenshot": _TEXT,
+        "place": _NUMBER,
     }.items()
 )  # fmt: skip
 
@@ -78,18 +82,23 @@ def write_fake_run(
     noisy_pictures: bool = False,
     hostile: bool = False,
     padding: int = 0,
+    updates: int = 1,
+    arm: str = "bot_grpo",
     seed: int = 0,
 ) -> Path:
     """Write the run and return `root`. `react=False` is a run without statuses, code or pictures (like AIME).
 
-    `noisy_pictures` do not compress; `padding` adds that many lines to each completion.
+    `noisy_pictures` do not compress; `padding` adds that many lines to each completion. `updates` on each batch: above
+    1 there are ratios; 0 is a run of an earlier version, which kept nothing of tokens. Prompts depend on the step and
+    the group alone, so that runs of other arms are cells that can be compared.
     """
-    rng = random.Random(seed)
+    rng = random.Random(seed if arm == "bot_grpo" else f"{arm} {seed}")
     for folder in ("rollouts", "screenshots"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     config: dict[str, Any] = {
-        "recipe": "invented", "algorithm": "bot_grpo", "model": "smollm2-135m", "task": "react" if react else "aime",
-        "seed": seed, "num_generations": rollouts, "max_steps": steps, "learning_rate": 3e-4, "report_to": [],
+        "recipe": "invented", "algorithm": arm.split("+")[0], "model": "smollm2-135m",
+        "task": "react" if react else "aime", "seed": seed, "report_to": [],
+        "num_generations": rollouts, "max_steps": steps, "learning_rate": 3e-4,
         "versions": {"torch": "0.0", "trl": "0.0"}, "commit": "0" * 40, "started": "2030-01-02 10:00",
     }  # fmt: skip
     (root / "config.yaml").write_text(json.dumps(config))
@@ -100,6 +109,8 @@ def write_fake_run(
         skill = 1 / (1 + math.exp(-(step - steps / 2) / max(steps / 8, 0.5)))
         if step:
             rows = [_row(step, "train", g, skill, **make) for g in range(groups) for _ in range(rollouts)]
+            if updates:
+                _write_tokens(root / f"tokens/step-{step:05d}.parquet", rows, random.Random(step), updates)
             _write_rows(root / f"rollouts/step-{step:05d}.parquet", rows)
             metrics.append(_training_row(step, rows, rng, react))
         if step % eval_every == 0:
@@ -251,5 +262,27 @@ def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
 
 
+def _write_tokens(path: Path, rows: list[dict[str, Any]], rng: random.Random, updates: int) -> None:
+    """Entropies that are high where a word begins; ratios near 1."""
+    path.parent.mkdir(exist_ok=True)
+    found = []
+    for place, row in enumerate(rows):
+        row["place"] = place
+        entropies = [
+            abs(rng.gauss(0.2, 0.9)) if start % 3 == 0 else abs(rng.gauss(0, 0.05)) for start, _ in row["spans"]
+        ]
+        ratios = [rng.gauss(0, 0.02) for _ in row["spans"]] if updates > 1 else None
+        found.append({"step": row["step"], "place": place, "entropies": entropies, "log_ratios": ratios})
+    pq.write_table(pa.Table.from_pylist(found, schema=TOKENS), path)
+
+
+def write_fake_study(root: Path, arms: Sequence[str] = ("bot_grpo", "grpo"), seeds: int = 2, **changes: Any) -> Path:
+    """INVENTED cells of a study, ARM-seedN, whose runs saw the same prompts."""
+    for arm in arms:
+        for seed in range(seeds):
+            write_fake_run(root / f"{arm}-seed{seed}", arm=arm, seed=seed, **changes)
+    return root
+
+
 if __name__ == "__main__":
-    print(write_fake_run(Path(sys.argv[1])))
+    print(write_fake_run(Path(sys.argv[1]), updates=2))

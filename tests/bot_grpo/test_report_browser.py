@@ -181,6 +181,51 @@ def test_the_heat_map_shows_each_token_and_its_numbers(open_page: Open, report: 
     expect(page.locator("#scale")).to_have_text(re.compile(r"−[\d.]+\+[\d.]+"))
 
 
+def colours(page: Page) -> list[str]:
+    return tokens(page).evaluate_all("all => all.map((span) => getComputedStyle(span).backgroundColor)")
+
+
+def test_entropy_and_ratio_have_maps_of_their_own(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(write_report(write_fake_run(tmp_path / "run", steps=2, updates=2)).path)
+    only(page, step=0, kind="train")
+    assert page.locator("#modes label").all_inner_texts() == ["reward", "local reward", "advantage", "entropy", "ratio"]
+    page.keyboard.press("4")
+    expect(page.locator("#scale")).to_have_text(re.compile(r"0[\d.]+ nats"))
+    assert tokens(page).evaluate_all("all => all.some((span) => span.classList.contains('down'))") is False
+    assert len(set(colours(page))) > 5, "stronger with the entropy"
+    tokens(page).first.hover()
+    shown = read_tip(page)
+    assert re.fullmatch(r"[\d.e−]+ nats", shown["entropy"])
+    assert 0.8 < float(shown["ratio"]) < 1.2
+    page.keyboard.press("5")
+    expect(page.locator("#scale")).to_have_text(re.compile(r"0\.9\d+1\.0\d+"))
+    signs = tokens(page).evaluate_all(
+        "all => ['up', 'down'].map((c) => all.some((span) => span.classList.contains(c)))"
+    )
+    assert signs == [True, True], "more likely than when it was sampled, and less"
+    only(page, step=1, kind="eval")
+    expect(page.locator("#scale")).to_have_text("no token values were kept for this one")
+
+
+def test_where_a_batch_makes_one_update_the_ratio_is_said_to_be_one(open_page: Open, report: Path) -> None:
+    page = open_page(report)
+    only(page, step=0, kind="train")
+    page.keyboard.press("5")
+    expect(page.locator('#modes input[value="ratio"]')).to_be_checked()
+    expect(page.locator("#scale")).to_have_text("exactly 1: its batch made one update")
+    assert set(colours(page)) == {"rgba(0, 0, 0, 0)"}
+    tokens(page).first.hover()
+    assert read_tip(page)["ratio"] == "exactly 1: its batch made one update"
+
+
+def test_a_run_of_an_earlier_version_has_the_maps_that_it_kept(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(write_report(write_fake_run(tmp_path / "run", steps=2, updates=0)).path)
+    only(page, step=0, kind="train")
+    assert page.locator("#modes label").all_inner_texts() == ["reward", "local reward", "advantage"]
+    page.keyboard.press("4")
+    expect(page.locator('#modes input[value="reward"]')).to_be_checked()
+
+
 def test_tokens_can_be_read_without_a_mouse(open_page: Open, report: Path) -> None:
     page = open_page(report)
     only(page, step=0, kind="train")
