@@ -1,22 +1,38 @@
-"""The page of a study: curves with bands, and every table (see `pages`)."""
+"""The page of a study: curves with bands, every table, and what the arms wrote for the same prompts (see `pages`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from bot_grpo.compare_cells import Cell
+from bot_grpo.compare_rollouts import shared_rollouts
 from bot_grpo.compare_words import is_share, label, tables, written
 from bot_grpo.pages import deflate, render, write_page
 from sandbox.words import counted
 
-_SCRIPTS = ("page_base.js", "report_charts.js", "compare.js")
+_SCRIPTS = (
+    "page_base.js",
+    "report_charts.js",
+    "report_tokens.js",
+    "page_modes.js",
+    "page_rollouts.js",
+    "compare_rollouts.js",
+    "compare.js",
+)
 
 
-def write_compare_page(target: Path, found: Mapping[str, Any], *, title: str) -> None:
-    """Write the page, replacing an earlier one whole. Raises `UserError` when it cannot be written."""
+def write_compare_page(target: Path, found: Mapping[str, Any], cells: Sequence[Cell] = (), *, title: str) -> None:
+    """Write the page, replacing an earlier one whole; `cells` are those whose rollouts it shows, where they have some.
+
+    Raises `UserError` when it cannot be written.
+    """
     charts = [_chart(found, metric) for metric in _charted(found)]
+    arms = [arm["name"] for arm in found["arms"]]
+    rollouts = shared_rollouts(cells, arms)
+    shown = {"charts": charts, "more": [], "alarms": [], "lastStep": _last(found), "arms": arms}
     content = render(
         "compare.html.j2",
         styles=("report.css", "compare.css"),
@@ -27,8 +43,9 @@ def write_compare_page(target: Path, found: Mapping[str, Any], *, title: str) ->
         tiles=_tiles(found),
         tables=tables(found),
         missing=[(one["cell"], one["why"]) for one in found["missing"]],
-        notes=found["notes"],
-        payload=deflate({"charts": charts, "more": [], "alarms": [], "lastStep": _last(found)}),
+        notes=[*found["notes"], *rollouts["notes"]],
+        completions=len(rollouts["rows"]),
+        payload=deflate({**shown, "rows": rollouts["rows"], "images": rollouts["images"]}),
     )
     write_page(target, content)
 

@@ -49,9 +49,7 @@ def _chart(found: Mapping[str, Any], metric: str, thresholds: Sequence[float], l
         return HEIGHT - PAD + 10 - (value - low) / (high - low) * (HEIGHT - PAD - 20)
 
     kind = "held out" if metric.startswith("eval/") else "training"
-    parts = [
-        f'<text x="{left + PAD}" y="14" fill="#111111" font-weight="bold">{kind}: {escape(label(metric))}</text>'
-    ]
+    parts = [f'<text x="{left + PAD}" y="14" fill="#111111" font-weight="bold">{kind}: {escape(label(metric))}</text>']
     for tick in [low + i * (high - low) / 5 for i in range(6)]:
         parts.append(
             f'<line x1="{x(0):.1f}" x2="{x(last):.1f}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#dddddd"/>'

@@ -256,11 +256,11 @@ def _finish(
     found["setting"] = {key: cells[0].config.get(key) for key in ("task", "model")}
     print("\n\n".join(["", *map(markdown, tables(found))]) + "\n")
     print("\n".join([*(f"missing: {name}: {reason}" for name, reason in missing.items()), *found["notes"]]))
-    _write(options.output or study, study.resolve().name, found, document(found, study.resolve().name))
+    _write(options.output or study, study.resolve().name, found, document(found, study.resolve().name), done)
     return 1 if missing else 0
 
 
-def _write(folder: Path, title: str, found: Mapping[str, Any], text: str) -> None:
+def _write(folder: Path, title: str, found: Mapping[str, Any], text: str, cells: Sequence[Cell]) -> None:
     from bot_grpo.compare_page import write_compare_page
     from bot_grpo.compare_svg import picture
 
@@ -271,5 +271,5 @@ def _write(folder: Path, title: str, found: Mapping[str, Any], text: str) -> Non
         (folder / "curves.svg").write_text(picture(found), encoding="utf-8")
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
-    write_compare_page(folder / "compare.html", found, title=title)
+    write_compare_page(folder / "compare.html", found, cells, title=title)
     print(f"wrote {folder}/compare.md, compare.json, compare.html, curves.svg")

@@ -1,4 +1,4 @@
-// The page of a comparison is its charts (report_charts.js); the tables are in the page as they are.
+// Where the page of a comparison begins; its tables are in the page as they are.
 
 const UNITS = {
   share: (value) => `${Math.round(value * 100)} %`,
@@ -6,15 +6,7 @@ const UNITS = {
   number: pretty,
 };
 
-async function start() {
-  try {
-    showCharts(await unpack(byId("payload").textContent));
-    document.documentElement.dataset.ready = "yes";
-  } catch (error) {
-    byId("failure").hidden = false;
-    byId("failure").textContent = `This page could not be drawn (${error.message}). It needs a browser of 2023 or later.`;
-    throw error;
-  }
-}
-
-document.addEventListener("DOMContentLoaded", start);
+startWith((data) => {
+  showCharts(data);
+  if (data.rows.length) showArms(data);
+});
