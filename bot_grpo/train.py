@@ -14,7 +14,7 @@ from peft import LoraConfig, get_peft_model
 from rich.console import Console
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from bot_grpo import models, together, vllm_setup
+from bot_grpo import models, together, tracking, vllm_setup
 from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, load_kept
 from bot_grpo.config import BoTGRPOConfig
@@ -43,6 +43,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     args.make_algorithm()
     vllm_setup.check(args)
     together.check(args, run.path)
+    trackers = tracking.chosen(args)
     train_rows, eval_rows = load_rows(args)
     reward = RunReward(args.rewards, _reward_settings(args), own=OWN_REWARD[args.task])
     _check_batch(args, len(train_rows))
@@ -69,7 +70,11 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         run, console=console, w_g=args.w_g, sampler_gap=args.sampler_gap_alarm, stop_on_alarm=args.stop_on_alarm
     )
     stop, lost = StopOnInterrupt(), StopOnUnscored(args.max_unscored)
-    with reward.opened(run, args.sandbox_workers, args.sandbox_timeout) as reward_model, stop.listening():
+    with (
+        reward.opened(run, args.sandbox_workers, args.sandbox_timeout) as reward_model,
+        stop.listening(),
+        tracking.following(args, run, trackers, console) as followed,
+    ):
         torch.manual_seed(args.seed)
         model = make_policy(args)
         set_stops(args, model, tokenizer)
@@ -91,7 +96,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             train_dataset=_dataset(args, train_rows),
             eval_dataset=_dataset(args, eval_rows) if eval_rows else None,
             processing_class=tokenizer,
-            callbacks=[log, stop, lost, together.StopTogether()],
+            callbacks=[log, stop, lost, together.StopTogether(), followed],
         )
         log.trainer = trainer
         for noisy in (PrinterCallback, ProgressCallback):
@@ -100,13 +105,12 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         with whole_folder(run.path / "model", makes=args.should_save) as folder:
             trainer.save_model(str(folder))
             _wait_for_all(args)
-    if lost.stopped:
-        why = (
-            f"over {args.max_unscored:.0%} of the rollouts had no score in {lost.STEPS} steps in a row: {log.unscored}"
-        )
-        if main:
-            run.log({"step": trainer.state.global_step, "alarms": [why]})
-        console.print(why, soft_wrap=True, markup=False)
+        if lost.stopped:
+            why = f"over {args.max_unscored:.0%} of the rollouts had no score in {lost.STEPS} steps in a row"
+            why += f": {log.unscored}"
+            if main:
+                run.log({"step": trainer.state.global_step, "alarms": [why]})
+            console.print(why, soft_wrap=True, markup=False)
     if main:
         _finish(run, trainer, log, console)
     _wait_for_all(args)
