@@ -33,11 +33,12 @@ marks = [("python", clock())]
 mark = lambda name: marks.append((name, clock()))
 import json
 folder, config = sys.argv[1:3]
-from bot_grpo.cli.train import parse, _quiet
+from bot_grpo.cli.train import parse
+from bot_grpo.quiet import quiet
 words = ["--config", config, "--cold_start_steps", "0", "--eval_on_start", "false", "--output_dir", folder]
 args = parse(words)
 mark("settings (imports TRL, transformers)")
-_quiet()
+quiet()
 import bot_grpo.train as job
 mark("imports of the trainer")
 from transformers import TrainerCallback

@@ -21,6 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bot_grpo.quiet import quiet
+
 LORA_RANK = 32
 ROUNDS = 3
 """Turns of each trainer, where time allows."""
@@ -54,7 +56,7 @@ def main(spec_file: str, result_file: str) -> None:
         scratch.write_text(json.dumps({"machine": facts, **found}))
         scratch.rename(target)
 
-    _quiet()
+    quiet()
     try:
         PARTS[spec.part](spec, write)
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -71,15 +73,6 @@ def _fail(target: Path, facts: Mapping[str, Any], why: str) -> None:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-
-
-def _quiet() -> None:
-    import warnings
-
-    from transformers import logging
-
-    warnings.simplefilter("ignore")
-    logging.set_verbosity_error()
 
 
 def machine(device: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from bot_grpo.cli.check_reward import json_mapping
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
+from bot_grpo.quiet import quiet
 from sandbox.words import counted
 
 _EPILOG = """\
@@ -33,7 +34,7 @@ BACKENDS = ("hf", "vllm", "openai")
 
 def main(argv: list[str]) -> int:
     args = _settled(_parser().parse_args(argv))
-    _quiet()
+    quiet()
     from bot_grpo.backends import policy_folder
     from bot_grpo.eval_results import read_results
     from bot_grpo.evaluate import EvalDir, requests
@@ -175,20 +176,6 @@ def _run_config(model: str, task: str) -> tuple[Path, dict[str, Any]] | None:
 
     found = config_of(Path(model).expanduser())
     return found if found is not None and found[1]["task"] == task else None
-
-
-def _quiet() -> None:
-    """Libraries' bars and warnings are noise to a person; errors still show."""
-    import os
-    import warnings
-
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
 
 
 def ks(text: str | None, n: int | None) -> list[int] | None:

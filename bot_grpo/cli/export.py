@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
+from bot_grpo.quiet import quiet
 
 _EPILOG = """\
 SOURCE is a run that train wrote (its final model, or else its last checkpoint), one checkpoint, an adapter or a model's
@@ -29,7 +28,7 @@ examples:
 
 def main(argv: list[str]) -> int:
     args = _parser().parse_args(argv)
-    _quiet()
+    quiet()
     from bot_grpo import hub, publish
 
     if args.push_to_hub is not None:
@@ -104,16 +103,3 @@ def _push(folder: Path, args: argparse.Namespace) -> int:
     print(f"pushing {folder} to {args.push_to_hub}", flush=True)
     print(f"pushed: {hub.push(folder, args.push_to_hub, private=args.private)}")
     return 0
-
-
-def _quiet() -> None:
-    """Libraries' bars and warnings are noise to a person; errors still show."""
-    import warnings
-
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from bot_grpo.disk import ONE_LINE, full_disk_explained
 from bot_grpo.errors import UserError
+from bot_grpo.quiet import quiet
 from bot_grpo.recipe_files import Recipe, parts, read_recipe, whole
 from sandbox.words import plural
 
@@ -64,7 +65,7 @@ def _train(argv: list[str]) -> int:
             f"{have}: a step has fewer completions than it means",
             file=sys.stderr,
         )
-    _quiet()
+    quiet()
     repo = _hub_id(args)
     from bot_grpo.train import train
 
@@ -248,20 +249,6 @@ def _split_config(argv: list[str]) -> tuple[list[str], Recipe]:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-def _quiet() -> None:
-    """Libraries' words on every start are noise to a person; errors still show."""
-    import logging
-
-    from datasets.utils.logging import disable_progress_bar
-
-    disable_progress_bar()
-    for name in ("transformers", "trl", "accelerate", "datasets"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    from transformers.utils import logging as transformers_logging
-
-    transformers_logging.disable_progress_bar()
 
 
 def _help() -> None:

@@ -51,14 +51,14 @@ def main(argv: list[str]) -> int:
     _check_output(output, args.resume)
     check_folder(output)
     examples, sources = read_examples(args.data, unmarked=args.unmarked)
-    from bot_grpo.cli.train import _quiet
     from bot_grpo.models import resolve
     from bot_grpo.progress import StopOnInterrupt
+    from bot_grpo.quiet import quiet
     from bot_grpo.rundir import commit, hold, last_checkpoint, versions
     from reward_models.model_card import model_card, summary
     from reward_models.training import CHECKPOINTS, prepare, train
 
-    _quiet()
+    quiet()
     settings = _settings(args, resolve(args.model))
     data = prepare(examples, settings)
     print(_said(data, args.model), flush=True)
