@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import secrets
+import string
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,13 +68,13 @@ class TensorBoard:
         self._writer = SummaryWriter(str(folder), purge_step=last + 1 if state["steps"] else None)
         if not state["steps"]:
             settings = yaml.safe_dump(run.read_config(), sort_keys=False, allow_unicode=True)
-            self._writer.add_text("config", _verbatim(settings), 0)
+            self._add(_text("config", [_as_it_is(settings)]), 0)
 
     def send(self, update: Update) -> None:
         for name, figure in update.figures.items():
             self._writer.add_scalar(name, figure, update.step)
         if update.alarms:
-            self._writer.add_text("alarms", "\n\n".join(update.alarms), update.step)
+            self._add(_text("alarms", ["<br>".join(map(_as_it_is, update.alarms))]), update.step)
         for name, rows in update.tables.items():
             self._add(_text_table(name, rows), update.step)
         for name, file in update.pictures.items():
@@ -84,44 +85,48 @@ class TensorBoard:
         self._writer.close()
 
     def _add(self, value: Any, step: int) -> None:
-        """What SummaryWriter has no method for: a table of strings, and a picture that is PNG already."""
+        """What SummaryWriter has no method for: texts by their own name, tables, and pictures that are PNG already."""
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         assert self._writer.file_writer is not None
         self._writer.file_writer.add_summary(Summary(value=[value]), step)
 
 
-def _text_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A table as TensorBoard's text plugin shows it: a 2-D tensor of strings, of Markdown each."""
+def _text(name: str, cells: Sequence[str], *shape: int) -> Any:
+    """A tensor of strings, of Markdown each, as TensorBoard's text plugin shows it: a text, or of two sizes a table."""
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.compat.proto.tensor_pb2 import TensorProto
     from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
     from tensorboard.compat.proto.types_pb2 import DT_STRING
     from tensorboard.plugins.text.metadata import create_summary_metadata
 
-    columns = list(rows[0])
-    cells = [[f"**{name}**" for name in columns], *([_cell(row[name]) for name in columns] for row in rows)]
-    dims = [TensorShapeProto.Dim(size=size) for size in (len(cells), len(columns))]
-    tensor = TensorProto(
-        dtype=DT_STRING,
-        tensor_shape=TensorShapeProto(dim=dims),
-        string_val=[cell.encode("utf-8") for row in cells for cell in row],
-    )
+    sizes = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
+    values = [cell.encode("utf-8") for cell in cells]
+    tensor = TensorProto(dtype=DT_STRING, tensor_shape=sizes, string_val=values)
     return Summary.Value(tag=name, metadata=create_summary_metadata(None, None), tensor=tensor)
+
+
+def _text_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+    columns = list(rows[0])
+    cells = [f"**{column}**" for column in columns] + [_cell(row[column]) for row in rows for column in columns]
+    return _text(name, cells, len(rows) + 1, len(columns))
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
-        return _verbatim(value)
+        return _as_it_is(value)
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def _verbatim(text: str) -> str:
-    """Markdown that shows the text as it is: a fence that is longer than any in it."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}\n{text}\n{fence}"
+def _as_it_is(text: str) -> str:
+    """Markdown that shows a text as it is and breaks its long lines, which a code block would not: nothing in it is
+    left that could be markup."""
+    lines = text.expandtabs(4).split("\n")
+    return "<br>".join(
+        "&#160;" * (len(line) - len(line.lstrip(" ")))
+        + "".join(f"&#{ord(char)};" if char in string.punctuation else char for char in line.lstrip(" "))
+        for line in lines
+    )
 
 
 def _png(name: str, file: Path) -> Any:

@@ -143,7 +143,7 @@ def _table_row(run: RunDir, row: Mapping[str, Any], pictures: dict[str, Path], p
 
 
 def _mean(values: Sequence[float] | None) -> float | None:
-    return statistics.fmean(values) if values else None
+    return float(f"{statistics.fmean(values):.6g}") if values else None  # they are float32
 
 
 # -- when -------------------------------------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,6 +67,11 @@ def table(run: Path, name: str) -> dict[int, list[list[str]]]:
     return found
 
 
+def text_of(markdown: str) -> str:
+    """What a cell shows."""
+    return html.unescape(markdown.replace("<br>", "\n")).replace("\xa0", " ")
+
+
 # -- a real run -------------------------------------------------------------------------------------------------------
 
 
@@ -94,11 +101,11 @@ def test_the_completions_are_a_table_of_each_step(run: Path) -> None:
     assert len(rows) == 4
     kept = tracking.completions(RunDir(run), "train", 2, "")[0]
     column = columns.index("**completion**")
-    assert [row[column] for row in rows] == [f"```\n{one['completion']}\n```" for one in kept]
+    assert [text_of(row[column]) for row in rows] == [one["completion"] for one in kept]
 
 
 def test_the_settings_are_there_and_the_run_keeps_what_it_was_told(run: Path) -> None:
-    assert "algorithm: bot_grpo" in events(run).Tensors("config/text_summary")[0].tensor_proto.string_val[0].decode()
+    assert "algorithm: bot_grpo" in text_of(events(run).Tensors("config")[0].tensor_proto.string_val[0].decode())
     assert RunDir(run).read_config()["report_to"] == ["tensorboard"]
 
 
@@ -156,6 +163,10 @@ def test_what_is_not_known_is_a_gap_and_alarms_are_text(tmp_path: Path) -> None:
     update = tracking.update_of(run, {"step": 4, "reward": 0.0, "reward_std": None})
     assert (update.figures, update.tables) == ({"reward": 0.0}, {})
     assert tracking.update_of(run, {"step": 4, "alarms": ["kl_spike: ..."]}).alarms == ["kl_spike: ..."]
+    run.log({"step": 4, "alarms": ["kl_spike: a", "flat_groups: b"]})
+    follow(run, "tensorboard").close()
+    (alarms,) = events(run.path).Tensors("alarms")
+    assert (alarms.step, text_of(alarms.tensor_proto.string_val[0].decode())) == (4, "kl_spike: a\nflat_groups: b")
 
 
 # -- TensorBoard ------------------------------------------------------------------------------------------------------
@@ -210,13 +221,15 @@ def test_text_of_a_completion_is_shown_as_it_is(tmp_path: Path) -> None:
     from tensorboard.plugins.text.text_plugin import text_array_to_html
     from tensorboard.util.tensor_util import make_ndarray
 
+    text = "```tsx\n    <b onclick='x'>*hi*</b> <img src=x>\n```\n1. a\n| a | b |\n--- &amp; \\"
     run = written(tmp_path / "run")
-    run.write_rollouts("step-00001", [rollout(run, 0, 0, completion="```tsx\n<b onclick='x'>*hi*</b>\n```\n| a | b |")])
-    run.log({"step": 1, "loss": 1.0, "eval": None})
+    run.write_rollouts("step-00001", [rollout(run, 0, 0, completion=text)])
+    run.log({"step": 1, "loss": 1.0})
     follow(run, "tensorboard").close()
-    html = text_array_to_html(make_ndarray(events(run.path).Tensors("completions")[0].tensor_proto), True)
-    assert html.count("<table>") == 1
-    assert "```tsx\n&lt;b onclick='x'&gt;*hi*&lt;/b&gt;\n```\n| a | b |" in html
+    shown = text_array_to_html(make_ndarray(events(run.path).Tensors("completions")[0].tensor_proto), True)
+    (cell,) = (cell for cell in re.findall(r"<td>(.*?)</td>", shown, re.DOTALL) if "tsx" in cell)
+    assert set(re.findall(r"<[^>]*>", cell)) == {"<p>", "</p>", "<br>"}
+    assert text_of(re.sub("</?p>", "", cell)).strip() == text
 
 
 # -- when something is wrong ------------------------------------------------------------------------------------------
