@@ -26,8 +26,8 @@ from reward_models.scoring import score
 N, LENGTH, W_G, W_S = 4, 24, 2.0, 0.5
 
 
-class Vowels:
-    """G is the share of vowels, and each vowel has a local reward; a rollout in four can't be scored."""
+class Letters:
+    """G is the share of letters, and each letter has a local reward; a rollout in four can't be scored."""
 
     bound = 64.0
 
@@ -37,9 +37,9 @@ class Vowels:
     def _one(self, rollout: Rollout) -> Answer:
         if rollout.token_ids[0] % 4 == 0:
             return Unscored("the first token can be divided by four")
-        found = [i for i, c in enumerate(rollout.completion) if c in "aeiou"]
+        found = [i for i, c in enumerate(rollout.completion) if c.isascii() and c.isalpha()]
         spans = [Span(i, i + 1, 0.25) for i in found]
-        return RewardSignal(len(found) / max(1, len(rollout.completion)), spans, metrics={"vowels": float(len(found))})
+        return RewardSignal(len(found) / max(1, len(rollout.completion)), spans, metrics={"letters": float(len(found))})
 
 
 def settings(folder: Path, *more: str) -> Any:
@@ -60,7 +60,7 @@ def settings(folder: Path, *more: str) -> Any:
         "actor_rollout_ref.rollout.name=vllm",
         "reward.num_workers=1",
         "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
-        f"reward.bot_grpo.rewards='{Path(__file__)}:Vowels'",
+        f"reward.bot_grpo.rewards='{Path(__file__)}:Letters'",
         f"reward.bot_grpo.w_g={W_G}",
         f"reward.bot_grpo.w_s={W_S}",
         "reward.reward_model.rollout.name=vllm",
@@ -215,7 +215,7 @@ def check(got: Any, text: TokenText) -> None:
         got[name].to_padded_tensor(0).float() for name in ("response_mask", "rm_scores", "advantages")
     )
     infos = [getattr(x, "data", x)["reward_extra_info"] for x in got["extra_fields"]]
-    model, unscored = Vowels(), 0
+    model, unscored = Letters(), 0
     for row, ids in enumerate(got["responses"].unbind()):
         completion, spans = text(ids.tolist())
         (one,) = score(model, [Rollout("", completion, tuple(ids.tolist()), spans)])
@@ -231,7 +231,7 @@ def check(got: Any, text: TokenText) -> None:
         want = (W_G * one.signal.outcome + W_S * torch.from_numpy(one.local_T)).float()
         torch.testing.assert_close(rewards[row, :n], want)
         assert masks[row, :n].all()
-        assert infos[row]["vowels"] == one.signal.metrics["vowels"]
+        assert infos[row]["letters"] == one.signal.metrics["letters"]
     uids = np.array(got["uid"].tolist() if hasattr(got["uid"], "tolist") else list(got["uid"]))
     index = torch.from_numpy(np.unique(uids, return_inverse=True)[1])
     want = bag_of_tokens(rewards, masks, 0, groups=Groups(index, 2))
