@@ -9,7 +9,7 @@ from typing import Any
 from bot_grpo.pages import deflate
 from bot_grpo.report_data import Entry, evenly, load_rows
 from bot_grpo.report_rows import Thumbnails, pack
-from bot_grpo.token_stats import attach
+from bot_grpo.token_rows import attach
 from sandbox.words import counted
 
 Rows = list[dict[str, Any]]

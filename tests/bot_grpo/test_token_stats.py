@@ -12,7 +12,7 @@ import tiny_trainer as tiny
 import torch
 from torch import Tensor
 
-from bot_grpo import token_stats
+from bot_grpo import token_rows, token_stats
 from bot_grpo.batch_files import load_batches, save_batches
 from bot_grpo.logprobs import by_length
 from bot_grpo.report_data import choose, index_rollouts, load_rows
@@ -36,7 +36,7 @@ def rows_of(run: RunDir, step: int = 1) -> list[dict[str, Any]]:
     notes: list[str] = []
     index = [entry for entry in index_rollouts(run.rollouts, notes) if entry.step == step]
     rows = load_rows(choose(index, 1000), notes)
-    token_stats.attach(rows, run.tokens, notes)
+    token_rows.attach(rows, run.tokens, notes)
     assert notes == []
     return sorted(rows, key=lambda row: row["place"])
 
@@ -189,10 +189,10 @@ def test_small_ratios_keep_three_digits() -> None:
 def test_files_that_are_missing_or_damaged_leave_the_rows_as_they_are(tmp_path: Path) -> None:
     notes: list[str] = []
     old = {"step": 1, "kind": "train", "completion": "x"}
-    token_stats.attach([old], tmp_path / "none", notes)
+    token_rows.attach([old], tmp_path / "none", notes)
     row = {**old, "place": 0}
     (tmp_path / "step-00001.parquet").write_bytes(b"PAR1")
     (tmp_path / "step-00002.parquet").write_bytes(b"PAR1")  # of no row that is asked for
-    token_stats.attach([row], tmp_path, notes)
+    token_rows.attach([row], tmp_path, notes)
     assert row == {**old, "place": 0}
     assert notes == ["tokens/step-00001.parquet could not be read (still being written, or damaged)."]
