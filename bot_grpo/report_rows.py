@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ def utf16_offsets(text: str) -> Sequence[int]:
 def pack(row: Mapping[str, Any]) -> dict[str, Any]:
     """One row of a rollouts file as the page wants it. Missing or unusable parts become None or empty.
 
-    `ratio` is its logarithm, so that twice and half as likely are as far from 0.
+    `ratio` is its logarithm, so that twice and half as likely are as far from 0. It and `entropy` differ from token to
+    token, and take most of a page's bytes: no more digits than a colour and a glance need.
     """
     text = row.get("completion") or ""
     offsets = utf16_offsets(text)
@@ -51,8 +52,8 @@ def pack(row: Mapping[str, Any]) -> dict[str, Any]:
         "reward": _values(row.get("token_rewards"), len(ids)),
         "local": _values(row.get("local"), len(ids)),
         "advantage": _values(row.get("advantages"), len(ids)),
-        "entropy": _values(row.get("entropies"), len(ids), digits=3),
-        "ratio": _values(row.get("log_ratios"), len(ids), digits=3),
+        "entropy": _values(row.get("entropies"), len(ids), lambda nats: round(nats, 2)),
+        "ratio": _values(row.get("log_ratios"), len(ids), lambda log: float(f"{log:.2g}")),
         "outcome": _number(row.get("outcome")),
         "scored": row.get("scored") is not False,
         "reason": row.get("reason") or "",
@@ -77,15 +78,21 @@ def _tokens(row: Mapping[str, Any], offsets: Sequence[int]) -> tuple[list[int], 
     return list(ids), [offsets[b] - offsets[a] for a, b in pairwise(edges)]
 
 
-def _values(values: Sequence[float | None] | None, count: int, *, digits: int = 4) -> list[float | None] | None:
-    """One number a token, or None when there is not exactly one for each."""
+def _four_digits(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _values(
+    values: Sequence[float | None] | None, count: int, short: Callable[[float], float] = _four_digits
+) -> list[float | None] | None:
+    """One number a token, shortened, or None when there is not exactly one for each."""
     if not values or len(values) != count:
         return None
-    return [_number(value, digits) for value in values]
+    return [_number(value, short) for value in values]
 
 
-def _number(value: float | None, digits: int = 4) -> float | None:
-    return float(f"{value:.{digits}g}") if value is not None and math.isfinite(value) else None
+def _number(value: float | None, short: Callable[[float], float] = _four_digits) -> float | None:
+    return short(value) if value is not None and math.isfinite(value) else None
 
 
 def _code_region(row: Mapping[str, Any], text: str) -> tuple[int, int] | None:

@@ -31,11 +31,11 @@ function colourLimits(rows) {
   }));
 }
 
-/** Colour one span: blue above zero, orange below, stronger with size; nothing for zero or no value. */
-function paint(span, value, limit) {
+/** Colour one span: blue above zero, orange below, from `least` on stronger with size; nothing for zero or no value. */
+function paint(span, value, limit, least) {
   span.classList.toggle("up", value > 0);
   span.classList.toggle("down", value < 0);
-  span.style.setProperty("--w", value ? (0.1 + 0.45 * Math.min(1, Math.abs(value) / limit)).toFixed(3) : 0);
+  span.style.setProperty("--w", value ? (least + (0.55 - least) * Math.min(1, Math.abs(value) / limit)).toFixed(3) : 0);
 }
 
 /** The text of a row as lines of token spans. Returns {node, lines, spans, repaint}; spans[t] are those of token t. */
@@ -69,7 +69,8 @@ function tokenView(row, numbered) {
   });
   const node = el("div", { className: numbered ? "code numbered" : "code" }, lineNodes(lines, row, numbered));
   const repaint = (mode, limits) => {
-    for (const [t, pieces] of spans.entries()) for (const span of pieces) paint(span, row[mode]?.[t] ?? 0, limits[mode]);
+    const least = MODES.find(({ key }) => key === mode)?.fromZero ? 0 : 0.1; // a sign is to be seen however small its value
+    for (const [t, pieces] of spans.entries()) for (const span of pieces) paint(span, row[mode]?.[t] ?? 0, limits[mode], least);
   };
   return { node, lines, spans, repaint };
 }

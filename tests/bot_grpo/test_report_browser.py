@@ -12,6 +12,7 @@ import pytest
 from fake_run import write_fake_run
 from playwright.sync_api import Locator, Page, expect
 
+from bot_grpo import report as report_module
 from bot_grpo.report import write_report
 
 pytestmark = pytest.mark.browser
@@ -320,16 +321,34 @@ def test_print_leaves_the_controls_out(open_page: Open, report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_completions_stay_smooth(open_page: Open, tmp_path: Path) -> None:
+def test_thousands_of_completions_stay_smooth(open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each control, until the page has been laid out anew; the time for a busy machine, a quiet one takes 40 ms."""
     root = write_fake_run(tmp_path / "run", steps=60, groups=10, eval_every=20, held_out=50)
     result = write_report(root, max_completions=5_000)
     assert result.completions_in_run == 5_000
-    assert result.completions > 2_000
+    assert result.completions > 1_200
     assert result.size < 5_000_000
+    monkeypatch.setattr(report_module, "TEXT_BUDGET", 10**8)
+    assert write_report(root, max_completions=5_000).completions == 5_000
     page = open_page(result.path)
     only(page, step=0)
-    page.evaluate("window.frames_ = []; window.began = performance.now()")
-    for _ in range(30):
-        page.keyboard.press("j")
-    spent = page.evaluate("performance.now() - window.began")
-    assert spent / 30 < 250, f"{spent / 30:.0f} ms a completion"
+    for what in ("j", "2", "4", "step", "status", "more"):
+        spent = [page.evaluate(TIMED, [what, i]) for i in range(5)]
+        assert sorted(spent)[2] < 250, f"{what}: {spent} ms"
+
+
+TIMED = """async ([what, i]) => {
+  const filters = document.querySelector("#filters");
+  const set = (id, value) => {
+    document.querySelector(id).value = value;
+    filters.dispatchEvent(new Event("input"));
+  };
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const began = performance.now();
+  if (what === "step") set("#step", 7 * i);
+  else if (what === "status") set("#status", ["ok", "blank", ""][i % 3]);
+  else if (what === "more") document.querySelector("#show-more").click();
+  else document.body.dispatchEvent(new KeyboardEvent("keydown", { key: what, bubbles: true }));
+  document.body.getBoundingClientRect();
+  return performance.now() - began;
+}"""
