@@ -102,6 +102,23 @@ def test_first_tokens_of_a_group_follow_the_models_own_softmax() -> None:
     assert ((seen - want).square() / want).sum() < 20.5  # the 0.1 % point with 5 degrees of freedom
 
 
+def test_prompts_of_one_length_take_the_fast_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a mask transformers lets torch's kernel share the keys, which on a CPU takes several times as long."""
+    model = tiny.tiny_llama(shared_keys=True)
+    expected = generate(model, [[65, 66], [70, 71]])
+    model.set_attn_implementation("sdpa")
+    real, seen = torch.nn.functional.scaled_dot_product_attention, []
+
+    def attend(*args: Any, **kwargs: Any) -> torch.Tensor:
+        seen.append(kwargs.get("enable_gqa", False))
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", attend)
+    assert generate(model, [[65, 66], [70, 71]]) == expected
+    assert len(seen) > 8
+    assert not any(seen)
+
+
 def test_the_same_seed_gives_the_same_samples_and_another_seed_others() -> None:
     model = tiny.tiny_llama()
     first = generate(model)

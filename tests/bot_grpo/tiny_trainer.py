@@ -46,7 +46,7 @@ COMMON: dict[str, Any] = {
 
 
 def tiny_llama(
-    *, seed: int = 0, vocabulary: int = VOCABULARY, scale: float = 3.0, tied: bool = True
+    *, seed: int = 0, vocabulary: int = VOCABULARY, scale: float = 3.0, tied: bool = True, shared_keys: bool = False
 ) -> LlamaForCausalLM:
     """2 layers, hidden size 32, float32; weights larger than usual by `scale`, so that answers aren't all alike."""
     torch.manual_seed(seed)
@@ -56,6 +56,7 @@ def tiny_llama(
         intermediate_size=48,
         num_hidden_layers=2,
         num_attention_heads=2,
+        num_key_value_heads=1 if shared_keys else None,
         max_position_embeddings=128,
         eos_token_id=EOS if vocabulary > EOS else 0,
         pad_token_id=PAD if vocabulary > PAD else 0,
