@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image, ImageDraw, ImageFont
 
-from bot_grpo.token_stats import SCHEMA as TOKENS
+from bot_grpo.token_rows import SCHEMA as TOKENS
 
 HOSTILE = (
     "</script><script>document.title='pwned'</script><!-- <script> --> ]]> <img src=x onerror=document.title='pwned'>",
