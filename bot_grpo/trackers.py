@@ -145,6 +145,9 @@ class WandB:
     def __init__(self, run: RunDir, args: Any, state: dict[str, Any]) -> None:
         import wandb
 
+        # Seconds until what it was given is in its file. By default 15, which a kill would cost; older versions have no
+        # such setting, and do not look at the variable.
+        os.environ.setdefault("WANDB_X_TRANSACTION_LOG_FLUSH_INTERVAL", "0.5")
         state.setdefault("id", secrets.token_hex(4))
         state.setdefault("project", os.environ.get("WANDB_PROJECT", _project(args)))
         self.had = dict(state["steps"])

@@ -1,11 +1,14 @@
 """`bot-grpo train` with a STUB in place of the sampler, which writes components: a tiny random policy writes none.
 
-Compiling, rendering, screenshots, rewards, the step and the trackers are the real ones. `python track_run.py ARGV...`
+Compiling, rendering, screenshots, rewards, the step and the trackers are the real ones. `python track_run.py ARGV...`;
+with $TRACK_RUN_PAUSE sampling takes so many seconds longer.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from typing import Any
 
 import bot_grpo.trainer
@@ -22,6 +25,7 @@ class WrittenSampler:
     """A STUB of `GroupRollouts`: gives the texts of `WRITTEN` by turns."""
 
     def __call__(self, prompts: list[Any], trainer: Any) -> dict[str, Any]:
+        time.sleep(float(os.environ.get("TRACK_RUN_PAUSE", "0")))
         tokenizer = trainer.processing_class
         ids = trainer._tokenize_prompts(prompts)[0]
         texts = [WRITTEN[i % len(WRITTEN)] for i in range(len(prompts))]
