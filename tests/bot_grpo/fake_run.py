@@ -80,6 +80,7 @@ def write_fake_run(
     held_out: int = 10,
     react: bool = True,
     noisy_pictures: bool = False,
+    pictures: int = 24,
     hostile: bool = False,
     padding: int = 0,
     updates: int = 1,
@@ -102,8 +103,8 @@ def write_fake_run(
         "versions": {"torch": "0.0", "trl": "0.0"}, "commit": "0" * 40, "started": "2030-01-02 10:00",
     }  # fmt: skip
     (root / "config.yaml").write_text(json.dumps(config))
-    pictures = _pictures(root, rng, noisy_pictures) if react else []
-    make = {"rng": rng, "react": react, "pictures": pictures, "hostile": hostile, "padding": padding}
+    names = _pictures(root, rng, noisy_pictures, pictures) if react else []
+    make = {"rng": rng, "react": react, "pictures": names, "hostile": hostile, "padding": padding}
     metrics = []
     for step in range(steps + 1):
         skill = 1 / (1 + math.exp(-(step - steps / 2) / max(steps / 8, 0.5)))
@@ -235,10 +236,10 @@ def _requirement(check: dict[str, Any], met: bool, reason: str) -> dict[str, Any
     return {"check": json.dumps(check), "met": met, "reason": "" if met else reason}
 
 
-def _pictures(root: Path, rng: random.Random, noisy: bool) -> list[str]:
+def _pictures(root: Path, rng: random.Random, noisy: bool, count: int) -> list[str]:
     """1280 x 800 pages with a card on them; noise instead where the test wants pictures that do not compress."""
     names = []
-    for number in range(48 if noisy else 24):
+    for number in range(2 * count if noisy else count):
         if noisy:
             picture = Image.frombytes("RGB", (480, 300), rng.randbytes(480 * 300 * 3))
         else:

@@ -62,6 +62,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An invented study of three arms and two seeds, with rollouts."""
     root = tmp_path_factory.mktemp("studies") / "demo"
     shape: dict[str, Any] = {"steps": 4, "eval_every": 2, "groups": 2, "rollouts": 4, "held_out": 3, "updates": 2}
+    shape["pictures"] = 3
     return write_fake_study(root, ("bot_grpo", "grpo", "bot_grpo+w_s=0"), **shape)
 
 
@@ -280,11 +281,11 @@ def test_only_what_two_arms_answered_is_shown_group_by_group(study: Path, monkey
 
 def test_what_does_not_fit_is_left_out_and_said(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compare_rollouts, "TEXT_BUDGET", 40_000)
-    monkeypatch.setattr(compare_rollouts, "IMAGE_BUDGET", 15_000)
+    monkeypatch.setattr(compare_rollouts, "IMAGE_BUDGET", 5_000)
     found = shared_rollouts(cells_of(study), ["bot_grpo", "grpo"])
     assert 10 < len(found["rows"]) < 164
     assert len(deflate(found["rows"])) < 42_000
-    assert 1_000 < sum(map(len, found["images"].values())) <= 15_000
+    assert 1_000 < sum(map(len, found["images"].values())) <= 5_000
     notes = " ".join(found["notes"])
     assert "164 completions are on this page" in notes
     assert "screenshots left out to keep the page small" in notes
