@@ -48,7 +48,8 @@ def chosen(args: Any) -> list[str]:
         get_available_reporting_integrations,
     )
 
-    args.report_to = list(dict.fromkeys(name.strip() for names in args.report_to for name in names.split(",")))
+    words = [name.strip() for names in args.report_to for name in (names or "").split(",")]
+    args.report_to = list(dict.fromkeys(filter(None, words)))
     for name in args.report_to:
         if name not in INTEGRATION_TO_CALLBACK:
             close = difflib.get_close_matches(name, INTEGRATION_TO_CALLBACK, n=1)

@@ -314,4 +314,5 @@ def test_several_all_and_none(tmp_path: Path) -> None:
     words = [*SETTINGS, "--output_dir", str(tmp_path), "--report_to"]
     assert tracking.chosen(parse([*words, "tensorboard, tensorboard"])) == ["tensorboard"]
     assert tracking.chosen(parse([*words, "none"])) == []
+    assert tracking.chosen(SimpleNamespace(report_to=[None])) == []  # null in a config
     assert "tensorboard" in tracking.chosen(parse([*words, "all"]))
