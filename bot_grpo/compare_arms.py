@@ -75,16 +75,11 @@ def _parsed(flags: Sequence[str]) -> Any:
 
 def _check(args: Any) -> None:
     """What `bot-grpo train` would refuse, as far as it costs nothing to know: reward models are not opened."""
-    from bot_grpo.task_rows import OWN_REWARD
-    from reward_models import react
+    from bot_grpo.task_rows import check_settings
 
-    args.make_algorithm()
     if not args.eval_prompts or args.eval_strategy == "no":
         raise UserError("arms are compared by their evaluations: set eval_prompts, and eval_strategy and eval_steps")
-    if args.task not in OWN_REWARD:
-        raise UserError(f"no task {args.task!r}; there are: {', '.join(OWN_REWARD)}")
-    if args.task == "react" and not args.rewards:
-        react.check(dict(args.reward_settings or {}))
+    check_settings(args)
 
 
 def _changed(args: Any, changes: Sequence[str]) -> list[str]:

@@ -211,7 +211,21 @@ class BoTGRPOConfig(GRPOConfig):
             )
 
     def _check_ranges(self) -> None:
+        for setting in dataclasses.fields(self):
+            value = getattr(self, setting.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UserError(f"{setting.name} must be a finite number; it is {value}")
         checks = {
+            "learning_rate": (self.learning_rate >= 0, "0 or more"),
+            "cold_start_learning_rate": (self.cold_start_learning_rate > 0, "above 0"),
+            "max_steps": (self.max_steps == -1 or self.max_steps > 0, "1 or more, or -1 for num_train_epochs"),
+            "num_train_epochs": (self.num_train_epochs > 0, "above 0"),
+            "max_completion_length": ((self.max_completion_length or 0) > 0, "1 or more"),
+            "seed": (0 <= self.seed < 2**32, "from 0 to 4294967295"),
+            "vllm_gpu_memory_utilization": (
+                0 < self.vllm_gpu_memory_utilization <= 1,
+                "a share, above 0 and at most 1",
+            ),
             "temperature": (self.temperature > 0, "above 0: log-probabilities are of softmax(logits / temperature)"),
             "dynamic_sampling": ((self.dynamic_sampling or 0) >= 0, "0 or more"),
             "overlong_cache": (
@@ -233,8 +247,8 @@ class BoTGRPOConfig(GRPOConfig):
                 "one of " + ", ".join(_IMPORTANCE_MODES),
             ),
             "max_unscored": (0 <= self.max_unscored <= 1, "a share, between 0 and 1"),
-            "w_g": (math.isfinite(self.w_g) and self.w_g >= 0, "a number, 0 or more"),
-            "w_s": (math.isfinite(self.w_s) and self.w_s >= 0, "a number, 0 or more"),
+            "w_g": (self.w_g >= 0, "a number, 0 or more"),
+            "w_s": (self.w_s >= 0, "a number, 0 or more"),
         }
         for name, (good, want) in checks.items():
             if not good:

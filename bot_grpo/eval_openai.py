@@ -23,6 +23,12 @@ _IN_A_ROW = 3
 """Times `concurrency`: after so many failures with no answer between them nothing more is asked."""
 
 
+def check_address(base_url: str | None) -> None:
+    """Raises UserError where there is neither a key nor a server to ask."""
+    if not (base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
+        raise UserError("--backend openai: set OPENAI_API_KEY, or --base-url for a server of your own")
+
+
 class OpenAIBackend:
     """A model behind an address; `concurrency` requests at a time, each handed over as it is answered.
 
@@ -43,8 +49,7 @@ class OpenAIBackend:
         backoff_s: float = 0.5,
         request: Mapping[str, Any] | None = None,
     ) -> None:
-        if not (base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")):
-            raise UserError("--backend openai: set OPENAI_API_KEY, or --base-url for a server of your own")
+        check_address(base_url)
         fields: dict[str, Any] = {"top_p": sampling.top_p}
         if sampling.template:
             fields["chat_template_kwargs"] = dict(sampling.template)

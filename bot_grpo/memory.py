@@ -182,8 +182,8 @@ def _sampling(sizes: Sizes, plan: Plan) -> list[Part]:
         return []
     if plan.sampler == "colocate":
         when: When = "sampling" if plan.sleeps else "always"
-        weights = min(2 * sizes.parameters, plan.vllm_bytes)
-        cache = plan.vllm_bytes - weights
+        weights = 2 * sizes.parameters
+        cache = max(0.0, plan.vllm_bytes - weights)
         return [
             Part("vLLM weights", weights, when, "2 bytes a weight"),
             Part("vLLM cache", cache, when, f"the rest of its share: at most {int(cache // sizes.kv_bytes):,} tokens"),

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
+from bot_grpo.reward_sources import RunReward
 from tasks import aime, react
 from tasks.aime_format import Form, solution
 from tasks.overlap import overlaps
@@ -27,6 +28,20 @@ class TaskRow:
     prompt: str
     row: Mapping[str, Any]
     reference: str | None = None
+
+
+def check_settings(args: BoTGRPOConfig) -> None:
+    """What a run would refuse of its task and its own reward, as far as neither data nor plug-ins are opened.
+
+    Raises UserError, TaskError, RewardError.
+    """
+    args.make_algorithm()
+    if args.task not in OWN_REWARD:
+        raise UserError(f"no task {args.task!r}; there are: {', '.join(OWN_REWARD)}")
+    if args.task == "react":
+        react.check_tier(args.tier or None)
+    if not args.rewards:
+        RunReward((), dict(args.reward_settings or {}), own=OWN_REWARD[args.task])  # type: ignore[arg-type]  # parsed by now
 
 
 def load_rows(args: BoTGRPOConfig) -> tuple[list[TaskRow], list[TaskRow]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal, Protocol
 
 from reward_models.base import RewardSignal, Rollout, Span
@@ -28,6 +29,15 @@ LINT_WEIGHTS = {"fatal": -0.5, "error": -0.1, "warning": -0.02}
 
 FAILED = -0.3
 """A judge's part of G for what is no React component, or shows no page because it does not compile (appendix D)."""
+
+MOST_LINES = 1000
+"""The widest window; a component has fewer lines."""
+
+_COEFFICIENTS = (
+    *("w_compile", "w_render", "w_requirements", "blank_penalty", "failure", "w_lint", "w_page"),
+    *("w_code_judge", "w_screenshot_judge", "line_penalty"),
+    *("lint_lines", "code_judge_lines", "screenshot_judge_lines"),
+)
 
 Mark = tuple[int, float, str]
 """A line of the extracted code from 1, its penalty, and why."""
@@ -99,6 +109,16 @@ class CompilerReward:
     def __post_init__(self) -> None:
         if self.missing_judge not in ("unscored", "zero"):
             raise ValueError(f"missing_judge is 'unscored' or 'zero', not {self.missing_judge!r}")
+        for name in _COEFFICIENTS:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                raise ValueError(f"{name} is a number, not {value!r}")
+            if value < 0 and name not in ("failure", "line_penalty"):
+                raise ValueError(f"{name} is 0 or more, not {value!r}")
+        if self.line_penalty > 0:
+            raise ValueError(f"line_penalty is 0 or less, not {self.line_penalty!r}")
+        if isinstance(self.window, bool) or not isinstance(self.window, int) or not 0 <= self.window <= MOST_LINES:
+            raise ValueError(f"window is a whole number of lines, 0 to {MOST_LINES}, not {self.window!r}")
         for name in ("code_judge", "screenshot_judge"):
             if (getattr(self, f"w_{name}") or getattr(self, f"{name}_lines")) and getattr(self, name) is None:
                 raise ValueError(f"w_{name} and {name}_lines need a {name}: say which model it is")

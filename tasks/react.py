@@ -70,8 +70,7 @@ def load_react(
     `path` is a file of one's own or a hub id (see `load_prompts`). There, `tier` applies only if the rows have
     tiers, and rows that do not say their split are parted here: a fifth of them, by the hash of their id, is "test".
     """
-    if tier is not None and tier not in TIERS:
-        raise TaskError(f"no tier {tier!r}: it is one of {', '.join(TIERS)}")
+    check_tier(tier)
     if limit is not None and limit < 1:
         raise TaskError(f"limit is {limit}: it must be at least 1")
     rows = load_prompts(path if path is not None else BUNDLED, columns, split)
@@ -85,6 +84,12 @@ def load_react(
     if not chosen:
         raise TaskError(f"{path or BUNDLED.name}: no rows with tier {tier} and split {split}")
     return chosen[:limit]
+
+
+def check_tier(tier: str | None) -> None:
+    """A TaskError for a tier that there isn't; None stands for all of them."""
+    if tier is not None and tier not in TIERS:
+        raise TaskError(f"no tier {tier!r}: it is one of {', '.join(TIERS)}")
 
 
 def load_prompts(

@@ -70,7 +70,7 @@ def _parser() -> Parser:
         "outcome), the run (w_s, rewards) or the reward (window, w_requirements); may be given again")  # fmt: skip
     add("--budget-hours", metavar="H", type=number(above=0), help="start no cell that would not end in time")
     add("--workers", metavar="N", type=number(least=1, whole=True), default=1, help="cells at a time (default: 1)")
-    add("--launcher", metavar="WORDS", type=shlex.split, default=[],
+    add("--launcher", metavar="WORDS", type=_words, default=[],
         help="what starts a cell: 'accelerate launch ...', torchrun, ray, ray://HOST:PORT, 'srun ...'")  # fmt: skip
     add("--dry-run", action="store_true", help="list the cells and how long they may take")
     add("--force", action="store_true", help="compare cells whose settings differ")
@@ -85,13 +85,22 @@ def _names(text: str) -> list[str]:
     return names
 
 
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error} (a quotation mark that is not closed?)") from error
+
+
 def _seeds(text: str) -> list[int]:
     seeds: list[int] = []
     for part in text.split(","):
         if (found := re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)) is None:
             raise argparse.ArgumentTypeError(f"seeds are written as 0-4 or 0,1,7, not {text!r}")
         first, last = int(found[1]), int(found[2] or found[1])
-        seeds += range(first, min(last, first + 1000) + 1)
+        if last - first >= 1000:
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} are more than a thousand seeds")
+        seeds += range(first, last + 1)
     if not seeds or len(set(seeds)) < len(seeds):
         raise argparse.ArgumentTypeError(f"each seed once is wanted, not {text!r}")
     return seeds
@@ -102,11 +111,14 @@ def _seeds(text: str) -> list[int]:
 
 def _compare_stored(options: argparse.Namespace) -> int:
     from bot_grpo.compare_cells import cell_folders, read_cell
+    from bot_grpo.pages import check_folder
 
     if options.study is None:
         raise UserError("give a STUDY to read, or --config to train one; `bot-grpo compare --help` has examples")
     if not options.study.is_dir():
         raise UserError(f"there is no folder {options.study}")
+    if options.output is not None:
+        check_folder(options.output)
     paths = [path for path in cell_folders(options.study) if _asked_for(options, path.name)]
     cells = {path: read_cell(path) for path in paths}
     found = [cell for cell in cells.values() if cell is not None]

@@ -12,6 +12,7 @@ from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.memory import GIB, Estimate, Plan, Sampler, estimate
 from bot_grpo.recipe_files import Hardware
+from bot_grpo.task_rows import check_settings
 from sandbox.words import counted
 
 PROMPT_TOKENS = 512
@@ -22,7 +23,7 @@ def dry_run(args: BoTGRPOConfig, hardware: Hardware, gpu: str | None) -> int:
     """Print it all. 0; 1: it does not fit the GPU that is named, or that the recipe is for. Raises UserError."""
     gpu = gpu or hardware.gpu
     room = gpu_bytes(gpu) if gpu is not None else None
-    args.make_algorithm()
+    check_settings(args)
     found = sizes(str(args.model))
     processes = max(args.world_size, hardware.processes)
     needs = estimate(found, plan(args, found, processes, room))

@@ -44,7 +44,11 @@ def main(argv: list[str]) -> int:
     task, problems = _task(args)
     run = EvalDir(args.output or Path("evals") / f"{args.task}-{_slug(args.data)}-{_slug(args.model)}")
     wanted = requests(problems, args.n, args.seed)
-    if args.backend != "openai":
+    if args.backend == "openai":
+        from bot_grpo.eval_openai import check_address
+
+        check_address(args.base_url)
+    else:
         policy_folder(args.model)
     run.begin(_settings(args), problems, args.n)
     try:

@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -162,7 +163,9 @@ def _in_our_words(error: ValueError, argv: list[str]) -> str:
         close = difflib.get_close_matches(strange.split("=")[0], known, n=1)
         return f"unknown setting {strange}" + (f"; did you mean {close[0]}?" if close else "")
     if isinstance(error, json.JSONDecodeError):
-        return f"a setting that is a mapping wants JSON on the command line: {text}"
+        found = (name for name, value in pairwise(argv) if name.startswith("--") and value == error.doc)
+        given = next(found, "a setting")
+        return f"{given} is a mapping, which wants JSON on the command line: {text}"
     if "divisible by num_generations" in text:
         return (
             f"{text} The batch is per_device_train_batch_size x gradient_accumulation_steps: choose them, or "

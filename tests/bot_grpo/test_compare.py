@@ -323,6 +323,10 @@ BAD = [
     (["--config", "react-smollm2-cpu", "--threshold", "80"], "--threshold 80: eval/compile_rate is a share"),
     ([str(STORED), "--what-if", "w_s=0"], "need --config"),
     ([str(STORED), "--workers", "0"], "from 1"),
+    ([str(STORED), "--seeds", "0-99999"], "'0-99999' are more than a thousand seeds"),
+    ([str(STORED), "--launcher", "srun 'x"], "a quotation mark that is not closed?"),
+    (["--config", "react-smollm2-cpu", "--dry-run", "--what-if", "learning_rate=nan"], "a finite number"),
+    (["--config", "react-smollm2-cpu", "--dry-run", "--what-if", "window=-3"], "0 to 1000, not -3"),
 ]
 
 
@@ -335,6 +339,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert says in error
+
+
+def test_a_folder_that_cannot_be_written_is_seen_before_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(STORED), "--output", "/proc/none/here"]) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "cannot write /proc/none" in seen.err
 
 
 def test_one_seed_and_one_arm_are_written_without_intervals(tmp_path: Path) -> None:

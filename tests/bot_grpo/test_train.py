@@ -154,6 +154,20 @@ BAD = [
     (["--cold_start_direct", "1.5"], "a share, from 0 to 1"),
     (["--cold_start_direct", "0.5"], "is of task aime, not react"),
     (["--task", "aime", "--cold_start_direct", "0.5", "--cold_start_steps", "0"], "nothing without a cold start"),
+    (["--learning_rate", "nan"], "learning_rate must be a finite number; it is nan"),
+    (["--learning_rate", "-1"], "learning_rate must be 0 or more"),
+    (["--cold_start_learning_rate", "inf"], "cold_start_learning_rate must be a finite number"),
+    (["--max_completion_length", "0"], "max_completion_length must be 1 or more; it is 0"),
+    (["--max_steps", "0"], "max_steps must be 1 or more, or -1 for num_train_epochs"),
+    (["--max_steps", "-5"], "max_steps must be"),
+    (["--seed", "-1"], "seed must be from 0"),
+    (["--vllm_gpu_memory_utilization", "7"], "a share, above 0 and at most 1"),
+    (["--reward_settings", '{"window": -3}'], "window is a whole number of lines, 0 to 1000, not -3"),
+    (["--reward_settings", "{window: 3}"], "--reward_settings is a mapping, which wants JSON on the command line"),
+    (["--dry-run", "--reward_settings", '{"w_lint": -1}'], "w_lint is 0 or more, not -1"),
+    (["--dry-run", "--tier", "huge"], "no tier 'huge'"),
+    (["--dry-run", "--task", "aime", "--reward_settings", '{"window": 2}'], "window is an odd number"),
+    (["--dry-run", "--task", "chess"], "no task 'chess'"),
 ]
 
 

@@ -106,6 +106,25 @@ def test_a_diagnostic_past_the_end_of_the_code_lands_nowhere() -> None:
     assert by_line(CompilerReward(StubSandbox(), window=0), flagged(99)) == [0] * 5
 
 
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"window": -3}, "window is a whole number of lines, 0 to 1000, not -3"),
+        ({"window": 1.5}, "not 1.5"),
+        ({"window": 10**9}, "0 to 1000"),
+        ({"window": "a"}, "not 'a'"),
+        ({"w_compile": float("nan")}, "w_compile is a number, not nan"),
+        ({"blank_penalty": float("inf")}, "blank_penalty is a number"),
+        ({"w_requirements": -5}, "w_requirements is 0 or more, not -5"),
+        ({"line_penalty": 0.5}, "line_penalty is 0 or less, not 0.5"),
+        ({"line_penalty": True}, "line_penalty is a number, not True"),
+    ],
+)
+def test_settings_that_no_reward_can_have_are_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        CompilerReward(None, **settings)  # type: ignore[arg-type]
+
+
 def test_score_hands_requirements_to_the_sandbox_and_reports_rates() -> None:
     requirement = {"check": "role", "role": "button"}
     sandbox = StubSandbox(Outcome(Status.OK, COMPONENT, requirements=met(True)), Outcome(Status.COMPILE_ERROR))
