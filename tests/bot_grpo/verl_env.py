@@ -1,46 +1,25 @@
-"""An environment with PyPI's verl beside this one: what verl wants otherwise or more, and everything else from here.
-
-verl wants an older transformers than is here. Run as a script it builds the environment in the folder named, or in
-$BOT_GRPO_VERL_ENV; a second time it finds it ready.
-"""
+"""An environment with PyPI's verl beside this one (see `env_beside`): verl wants an older transformers than is here."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 
+import env_beside
+
+VARIABLE = "BOT_GRPO_VERL_ENV"
 # With what text needs of its extra verl-core.
 WHEELS = ["verl==0.9.1", "TransferQueue>=0.1.10", "cachetools", "uvicorn", "fastapi"]
 
 
 def folder() -> Path | None:
     """Where the environment is, or is to be; None: the person named no place."""
-    found = os.environ.get("BOT_GRPO_VERL_ENV")
-    return Path(found) if found else None
+    return env_beside.folder(VARIABLE)
 
 
 def build(target: Path) -> Path:
     """The environment's python; minutes on the first call."""
-    python = target / "bin" / "python"
-    ready = target / ".ready"
-    if ready.exists():
-        return python
-    subprocess.run([sys.executable, "-m", "venv", target], check=True)
-    find = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    site = Path(subprocess.run([python, "-c", find], check=True, capture_output=True, text=True).stdout.strip())
-    here = Path(__file__).resolve().parents[2]
-    (site / "beside.pth").write_text(f"{sysconfig.get_path('purelib')}\n{here}\n")
-    pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "-q"]
-    subprocess.run([*pip, *WHEELS], check=True)
-    ready.touch()
-    return python
+    return env_beside.build(target, lambda python: env_beside.pip(python, WHEELS))
 
 
 if __name__ == "__main__":
-    place = Path(sys.argv[1]) if len(sys.argv) > 1 else folder()
-    if place is None:
-        sys.exit("say where: verl_env.py FOLDER")
-    print(build(place))
+    env_beside.main("verl_env.py", VARIABLE, build)
