@@ -44,7 +44,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"w_s": -1.0}, "0 or more"),
     ({"sampler_gap_alarm": 0.0}, "above 0"),
     ({"vllm_importance_sampling_mode": "token"}, "token_truncate, token_mask"),
-    ({"w_g": float("nan")}, "0 or more"),
+    ({"w_g": float("nan")}, "w_g must be a finite number; it is nan"),
 ]
 
 
