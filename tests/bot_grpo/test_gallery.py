@@ -261,7 +261,7 @@ def test_it_fits_the_window_and_is_accessible(
 
 
 def until(page: Page, condition: str) -> None:
-    """Wait until it holds. (`wait_for_function` asks again from the page, whose policy forbids to evaluate a string.)"""
+    """Wait until it holds. (`wait_for_function` asks again from the page, whose policy forbids to evaluate strings.)"""
     end = time.monotonic() + 60
     while not page.evaluate(condition):
         assert time.monotonic() < end, condition
