@@ -36,8 +36,7 @@ def check_settings(args: BoTGRPOConfig) -> None:
     Raises UserError, TaskError, RewardError.
     """
     args.make_algorithm()
-    if args.task not in OWN_REWARD:
-        raise UserError(f"no task {args.task!r}; there are: {', '.join(OWN_REWARD)}")
+    _check_task(args)
     if args.task == "react":
         react.check_tier(args.tier or None)
     if not args.rewards:
@@ -49,12 +48,16 @@ def load_rows(args: BoTGRPOConfig) -> tuple[list[TaskRow], list[TaskRow]]:
 
     Raises UserError, TaskError.
     """
-    if args.task not in OWN_REWARD:
-        raise UserError(f"no task {args.task!r}; there are: {', '.join(OWN_REWARD)}")
+    _check_task(args)
     if args.columns and not args.prompts:
         raise UserError("columns names those of your own `prompts`: give them too, or leave it out")
     load = {"react": _react, "aime": _aime}[args.task]
     return load(args, "train"), spread(load(args, "test"), args.eval_prompts) if args.eval_prompts else []
+
+
+def _check_task(args: BoTGRPOConfig) -> None:
+    if args.task not in OWN_REWARD:
+        raise UserError(f"no task {args.task!r}; there are: {', '.join(OWN_REWARD)}")
 
 
 def spread(rows: Sequence[TaskRow], n: int) -> list[TaskRow]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from reward_models.arithmetic import ArithmeticReward
 from reward_models.base import Answer, RewardSignal, Rollout, TokenRewardModel, Unscored
 from reward_models.errors import RewardError
-from reward_models.plain_settings import check_known, judge_settings
+from reward_models.plain_settings import check_known, is_number, judge_settings
 from reward_models.step_marks import check_marks
 from reward_models.step_text import Split, SplitError, check_split, split_steps
 from reward_models.steps import StepsReward
@@ -64,7 +63,7 @@ class AIMEReward:
     spread: str = field(default="every", init=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.w_format, bool) or not isinstance(self.w_format, int | float) or not isfinite(self.w_format):
+        if not is_number(self.w_format):
             raise RewardError(f"w_format is a number, not {self.w_format!r}")
         if self.steps not in get_args(Steps):
             raise RewardError(f"steps is one of {', '.join(get_args(Steps))}, not {self.steps!r}")

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Literal, Protocol
 
 from reward_models.base import RewardSignal, Rollout, Span
+from reward_models.plain_settings import is_number
 from sandbox.extract import Extraction, extract
 from sandbox.judge import CodeTask, ScreenshotTask, Verdict
 from sandbox.outcome import Diagnostic, Outcome, Status
@@ -111,7 +111,7 @@ class CompilerReward:
             raise ValueError(f"missing_judge is 'unscored' or 'zero', not {self.missing_judge!r}")
         for name in _COEFFICIENTS:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            if not is_number(value):
                 raise ValueError(f"{name} is a number, not {value!r}")
             if value < 0 and name not in ("failure", "line_penalty"):
                 raise ValueError(f"{name} is 0 or more, not {value!r}")

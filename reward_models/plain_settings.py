@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ def judge_settings(settings: Mapping[str, Any], name: str, cache: Path | None) -
         return JudgeSettings(**{"cache": cache, **given})
     except (TypeError, ValueError) as error:
         raise RewardError(f"reward_settings: {name}: {error}") from error
+
+
+def is_number(value: Any) -> bool:
+    """A finite number, and no truth value: YAML has both, and nan and inf besides."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def check_known(given: Mapping[str, Any], fields: frozenset[str], where: str) -> None:

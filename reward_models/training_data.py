@@ -9,7 +9,6 @@ a run's rows    a compiler's `diagnostics`, or else `local` rewards on tokens, w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from reward_models.base import Span
 from reward_models.errors import RewardError
+from reward_models.plain_settings import is_number
 from sandbox.extract import extract
 from sandbox.outcome import Status
 from tasks.base import prompt_text
@@ -114,7 +114,7 @@ def _mark(span: Any, number: int, length: int) -> Span:
     whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (start, end))
     if not whole or not 0 <= start < end <= length:
         raise _RowError(f"span {number} is [{start}, {end}), which is not inside the completion's {length} characters")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise _RowError(f"the value of span {number} is {value!r}, not a number: below 0 is wrong, above 0 right")
     return Span(start, end, float(value), str(span[3]) if len(span) > 3 else "")
 

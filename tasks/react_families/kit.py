@@ -51,10 +51,9 @@ class Family:
     def drafts(self) -> Iterator[Draft]:
         for n, values in enumerate(read_table(self.fields, self.table)):
             values |= self.derive(values)
-            spoken = {k: quoted(v) if isinstance(v, list) else v for k, v in values.items()}
             coded = values | {"tone": TONES[n % len(TONES)]}
             reference = fill(self.references[n % len(self.references)], coded) if self.references else None
-            prompt = re.sub(r'\b([Aa]) "(?=[AEIOU])', r'\1n "', self.asks[n % len(self.asks)].format(**spoken))
+            prompt = re.sub(r'\b([Aa]) "(?=[AEIOU])', r'\1n "', self.asks[n % len(self.asks)].format(**spoken(values)))
             yield Draft(self.name, prompt, tuple(self.requires(values)), reference)
 
 
@@ -90,6 +89,11 @@ def fill(template: str, fields: Fields) -> str:
 def template(name: str) -> str:
     """The text of templates/NAME.jsx."""
     return (TEMPLATES / f"{name}.jsx").read_text(encoding="utf-8")
+
+
+def spoken(fields: Fields) -> dict[str, Any]:
+    """The fields as a prompt says them: lists in words."""
+    return {k: quoted(v) if isinstance(v, list) else v for k, v in fields.items()}
 
 
 def quoted(items: Sequence[str | Sequence[str]]) -> str:

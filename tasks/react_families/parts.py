@@ -7,12 +7,12 @@ Parts of test rows are taken from held-out tiny rows, so that neither their labe
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from tasks.react_families import tiny_cards, tiny_counts, tiny_lists, tiny_toggles
-from tasks.react_families.kit import Draft, Family, Fields, fill, quoted, read_table
+from tasks.react_families.kit import Draft, Family, Fields, fill, read_table, spoken
 
 NUMBER = 3
 
@@ -142,8 +142,7 @@ def drafts(held_out: Collection[str], *, test: bool, rows: int) -> Iterator[Draf
         key = tuple(str(mine) for mine in fields)
         if key in seen:
             continue
-        order = rng.sample(range(NUMBER), NUMBER)
-        yield _draft([parts[i] for i in order], [fields[i] for i in order], len(seen))
+        yield _draft(rng.sample(list(zip(parts, fields, strict=True)), NUMBER), len(seen))
         seen.add(key)
 
 
@@ -153,19 +152,15 @@ def _facts(part: Part, held_out: Collection[str], *, test: bool) -> Iterator[Fie
             yield fields
 
 
-def _draft(parts: list[Part], fields: list[Fields], n: int) -> Draft:
-    asked = []
-    for number, (part, mine) in enumerate(zip(parts, fields, strict=True), 1):
-        spoken = {k: quoted(v) if isinstance(v, list) else v for k, v in mine.items()}
-        asked.append(f"{number}. {part.ask.format(**spoken)}")
-    code = [fill(part.reference, mine) for part, mine in zip(parts, fields, strict=True)]
-    tags = "".join(f"<{part.component} />" for part in parts)
-    code = ['import { useState } from "react";', *code, (_GLUE % tags).strip()]
-    checks = [check for part, mine in zip(parts, fields, strict=True) for check in part.family.requires(mine)]
-    still = [check for check in checks if check["check"] != "click"]
+def _draft(chosen: Sequence[tuple[Part, Fields]], n: int) -> Draft:
+    asked = [f"{number}. {part.ask.format(**spoken(fields))}" for number, (part, fields) in enumerate(chosen, 1)]
+    code = [fill(part.reference, fields) for part, fields in chosen]
+    tags = "".join(f"<{part.component} />" for part, _ in chosen)
+    checks = [check for part, fields in chosen for check in part.family.requires(fields)]
+    checks.sort(key=lambda check: check["check"] == "click")  # what is there at first, before anything is used
     return Draft(
         family="three",
         prompt=f"{OPENINGS[n % len(OPENINGS)]}:\n" + "\n".join(asked),
-        requirements=(*still, *(check for check in checks if check["check"] == "click")),
-        reference="\n\n".join(code),
+        requirements=tuple(checks),
+        reference="\n\n".join(['import { useState } from "react";', *code, (_GLUE % tags).strip()]),
     )
