@@ -48,11 +48,24 @@ def children(part: str, of: int | None = None) -> list[int]:
     return [pid for pid in descendants(of or os.getpid()) if part in command(pid)]
 
 
-def all_gone(pids: list[int], within_s: float = 15) -> bool:
-    """Whether all of them end within that time."""
+def all_gone(pids: list[int], within_s: float = 60) -> bool:
+    """Whether all of them end within that time; raises AssertionError, with who is left, where they do not.
+
+    One that was killed ends only when the kernel is done with it, and a busy disk can make that many seconds.
+    """
     end = time.monotonic() + within_s
-    while any(map(command, pids)):
+    while left := [pid for pid in pids if command(pid)]:
         if time.monotonic() > end:
-            return False
+            raise AssertionError("still there: " + "; ".join(map(_described, left)))
         time.sleep(0.05)
     return True
+
+
+def _described(pid: int) -> str:
+    """A process in one line: what it is, what it waits for, and whether it was killed (bit 9 of ShdPnd)."""
+    try:
+        status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except OSError:
+        return f"{pid} (ended since)"
+    fields = {name: status.get(name, "?").strip() for name in ("State", "PPid", "SigPnd", "ShdPnd")}
+    return f"{pid} {command(pid)[:100]} {fields}"

@@ -78,7 +78,7 @@ class Cluster:
         below = self.processes()
         ray.shutdown()
         self._cluster.shutdown()
-        assert all_gone(below, 30), [command(pid) for pid in below if command(pid)]
+        assert all_gone(below)
 
 
 @pytest.fixture(scope="module")
