@@ -26,17 +26,19 @@ def reward_metrics(
     parts, averaged over groups of two rollouts or more. A sigma_global of 0 beside a sigma_local above 0 is the case
     where local rewards alone set the scale. Without local_rewards_BT the local part is what varies inside a rollout.
     algo/zero_variance_groups: share of groups whose token rewards are all equal; algo/equal_outcome_groups: whose
-    outcomes are. algo/local_tokens: share of tokens with a local reward. algo/truncated: share of rollouts cut off.
-    algo/unscored: share of rollouts without a score or without a token. algo/advantage_max: largest |A|.
-    A figure whose input is missing is left out.
+    outcomes are; algo/failed_groups: in which no outcome is above 0. algo/local_tokens: share of tokens with a local
+    reward. algo/truncated: share of rollouts cut off. algo/unscored: share of rollouts without a score or without a
+    token. algo/advantage_max: largest |A|. A figure whose input is missing is left out.
     """
     mask_BT = mask_BT.bool()
     local_BT = rewards_BT - row_mean(rewards_BT, mask_BT)[:, None] if local_rewards_BT is None else local_rewards_BT
     whole = token_moments(rewards_BT, mask_BT, groups)
     usable_G = whole.rows_G >= 2
     flat_G = whole.sigma_G <= 1e-12 * whole.mean_G.abs().clamp(min=1)
-    equal_G = equal_outcomes(outcome_B, 0, has_B=mask_BT.any(1), groups=groups)
-    shares = {"algo/unscored": ~mask_BT.any(1)}
+    has_B = mask_BT.any(1)
+    equal_G = equal_outcomes(outcome_B, 0, has_B=has_B, groups=groups)
+    failed_G = groups.max(torch.where(has_B, wide(outcome_B), -torch.inf)) <= 0
+    shares = {"algo/unscored": ~has_B}
     if truncated_B is not None:
         shares["algo/truncated"] = truncated_B.bool()
     counts = [*shares.values(), torch.ones_like(mask_BT[:, 0])]
@@ -48,6 +50,7 @@ def reward_metrics(
         "algo/sigma_local": _mean_sigma(token_moments(local_BT, mask_BT, groups), usable_G),
         "algo/zero_variance_groups": (flat_G | ~usable_G).float().mean().item(),
         "algo/equal_outcome_groups": equal_G.float().mean().item(),
+        "algo/failed_groups": failed_G.float().mean().item(),
         "algo/advantage_max": groups.largest(advantages_BT.abs().amax()).item(),
     }
     if local_rewards_BT is not None:

@@ -180,6 +180,7 @@ def _cell(cell: Cell, metrics: Sequence[str], thresholds: Sequence[float], share
         "seconds": round(cell.seconds, 1),
         "seconds_a_step": cell.work[-1].seconds / len(cell.work) if cell.work else None,
         "scoring": cell.scoring,
+        "groups": dict(cell.groups),
         "spent": asdict(cell.spent(cell.steps)),
     }
 
@@ -202,8 +203,14 @@ def _arm(
         "measures": {m: {k: asdict(estimate([r["measures"][m][k] for r in rows])) for k in MEASURES} for m in metrics},
         "curves": {m: _band([r["curves"][m] for r in rows]) for m in rows[0]["curves"]},
         "reach": [_reached([row["reach"][i] for row in rows]) for i in range(count)],
+        "groups": _shared_means([row["groups"] for row in rows]),
         "against": None if base is None or arm == baseline else _against(seeds, base, metrics, count),
     }
+
+
+def _shared_means(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The mean of each figure that all rows have."""
+    return {k: float(np.mean([row[k] for row in rows])) for k in rows[0] if all(k in row for row in rows)}
 
 
 def _reached(reach: Sequence[Figures]) -> Figures:

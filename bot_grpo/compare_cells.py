@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from bot_grpo.errors import UserError
+from bot_grpo.report_charts import GROUPS
 from bot_grpo.rundir import RunDir
 
 Config = Mapping[str, Any]
@@ -53,6 +54,8 @@ class Cell:
     work: Sequence[Work]
     scoring: float
     """Share of the training time that went into scoring."""
+    groups: Mapping[str, float]
+    """Mean over the training steps of each share of groups (`algo/*_groups`); runs of earlier versions have fewer."""
     steps: int
     of: int | None
     finished: bool
@@ -99,6 +102,7 @@ def read_cell(path: Path) -> Cell | None:
         evals=[(s, {k: v for k, v in evals[s].items() if isinstance(v, int | float)}) for s in sorted(evals)],
         work=_work([steps[s] for s in sorted(steps)], config, _world(path)),
         scoring=sum(row.get("seconds/score", 0.0) for row in steps.values()) / trained if trained else 0.0,
+        groups=_groups(list(steps.values())),
         steps=last,
         of=of,
         finished=bool(summary["finished"]) if "finished" in summary else of is not None and last >= of,
@@ -140,6 +144,11 @@ def _work(steps: Sequence[Mapping[str, Any]], config: Config, world: int) -> lis
         seconds += row.get("seconds/step") or 0.0
         out.append(Work(row["step"], round(rollouts), round(tokens), seconds))
     return out
+
+
+def _groups(steps: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    shares = {name: [row[key] for row in steps if (key := f"algo/{name}") in row] for name in GROUPS}
+    return {name: sum(values) / len(values) for name, values in shares.items() if values}
 
 
 def _world(path: Path) -> int:

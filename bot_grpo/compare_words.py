@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from bot_grpo.compare import MEASURES
-from bot_grpo.report_charts import SHARES, WORDS, duration
+from bot_grpo.report_charts import GROUPS, SHARES, WORDS, duration
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Heads and rows."""
@@ -89,6 +89,14 @@ def against(found: Mapping[str, Any]) -> Table:
     return heads, rows
 
 
+def groups(found: Mapping[str, Any]) -> Table:
+    """A row an arm: the shares of prompts whose rollouts gave nothing to compare, over all training steps."""
+    names = [name for name in GROUPS if any(name in arm["groups"] for arm in found["arms"])]
+    heads = ["share of groups, in training", *(WORDS[name] for name in names)]
+    rows = [[arm["name"], *(_share(arm["groups"].get(name)) for name in names)] for arm in found["arms"]]
+    return heads, rows if names else []
+
+
 def runs(found: Mapping[str, Any]) -> Table:
     """A row a run: every metric at each evaluation, the first step past each threshold, length, time."""
     metrics, thresholds = found["metrics"], found["thresholds"]
@@ -118,7 +126,7 @@ def tables(found: Mapping[str, Any]) -> list[Table]:
     """All tables, in the order of reading; those without a row are left out."""
     made = [overview(found, metric) for metric in found["metrics"]]
     made += [to_threshold(found, i) for i in range(len(found["thresholds"]))]
-    return [table for table in [*made, against(found), runs(found)] if table[1]]
+    return [table for table in [*made, against(found), groups(found), runs(found)] if table[1]]
 
 
 def markdown(table: Table) -> str:

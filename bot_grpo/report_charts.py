@@ -22,6 +22,7 @@ class Spec(NamedTuple):
 
 
 SHARES = ("compile_rate", "render_rate", "requirements", "success*", "accuracy", "correct*", "pass@*", "*_rate")
+GROUPS = ("zero_variance_groups", "equal_outcome_groups", "failed_groups")
 
 SPECS = (
     Spec("Held-out prompts", "share", tuple(f"eval/{name}" for name in SHARES)),
@@ -31,12 +32,13 @@ SPECS = (
     Spec("Where a step’s time goes", "seconds", ("seconds/generate", "seconds/score", "seconds/update"), stacked=True),
     Spec("Truncated completions", "share", ("truncated", "eval/truncated")),
     Spec("Spread of the rewards (σ)", "number", ("algo/sigma*",)),
-    Spec("Groups with nothing to compare", "share", ("algo/zero_variance_groups", "algo/equal_outcome_groups")),
+    Spec("Groups with nothing to compare", "share", tuple(f"algo/{name}" for name in GROUPS)),
 )
 """Charts in page order. A metric goes to the first chart with a pattern for it; what is left gets one of its own."""
 
 WORDS = {"compile_rate": "compiles", "render_rate": "renders", "requirements": "requirements met"}
 WORDS |= {"zero_variance_groups": "equal token rewards", "equal_outcome_groups": "equal outcomes"}
+WORDS |= {"failed_groups": "every outcome 0 or less"}
 
 _ENDINGS = {
     "Renders": ("ok",),

@@ -329,6 +329,10 @@ def test_reward_metrics_say_where_the_variance_comes_from() -> None:
     assert equal.metrics["algo/sigma_local"] == pytest.approx(equal.metrics["algo/sigma"])
     assert equal.metrics["algo/zero_variance_groups"] == 0
     assert equal.metrics["algo/equal_outcome_groups"] == 1
+    assert equal.metrics["algo/failed_groups"] == 0
+    none_B = torch.tensor([0.0, -1, 0, 0, 0, 0.5, 0, 0])  # the first group has nothing above 0
+    failed = evaluate("bot_grpo", replace(batch, outcome_B=none_B, token_rewards_BT=local), num_generations=K)
+    assert failed.metrics["algo/failed_groups"] == 0.5
     assert equal.metrics["algo/advantage_max"] == pytest.approx(equal.advantages_BT.abs().max().item())
 
 

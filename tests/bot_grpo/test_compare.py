@@ -29,7 +29,7 @@ from bot_grpo.compare import (
 )
 from bot_grpo.compare_cells import Cell, cell_folders, differences, other_prompts, read_cell
 from bot_grpo.compare_svg import picture
-from bot_grpo.compare_words import document, runs, to_threshold
+from bot_grpo.compare_words import document, groups, runs, to_threshold
 from bot_grpo.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +125,21 @@ def test_the_interval_of_a_mean_covers_it_about_as_often_as_it_says() -> None:
 
 
 # -- a study ----------------------------------------------------------------------------------------------------------
+
+
+def test_shares_of_groups_are_means_over_steps_and_seeds(tmp_path: Path) -> None:
+    for seed, shares in enumerate(([0.5, 0.25, 0.0], [1.0, 0.5, 0.0])):
+        file = write_cell(tmp_path, f"grpo-seed{seed}", [(0, 0.1), (3, 0.9)]) / "metrics.jsonl"
+        rows = [json.loads(line) for line in file.read_text().splitlines()]
+        for row in (row for row in rows if "loss" in row):
+            row["algo/equal_outcome_groups"] = shares[row["step"] - 1]
+            if seed == 0:  # the other is of an earlier version
+                row["algo/failed_groups"] = 0.25
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = figures(cells_of(tmp_path), metrics=["eval/compile_rate"], thresholds=[0.8], baseline="grpo")
+    assert found["cells"][0]["groups"] == {"equal_outcome_groups": 0.25, "failed_groups": 0.25}
+    assert found["arms"][0]["groups"] == {"equal_outcome_groups": 0.375}
+    assert groups(found) == (["share of groups, in training", "equal outcomes"], [["grpo", "38 %"]])
 
 
 def test_a_cell_that_never_gets_there_is_censored_and_not_dropped(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_figures_alone_open_quietly_in_any_light_and_width(
         page.keyboard.press("ArrowLeft")
     assert set(page.locator("#charts .when").all_inner_texts()) == {"step 16"}
     expect(page.locator("#chart-status")).to_contain_text("compiles, step 16")
-    expect(page.locator(".figures")).to_have_count(6)
+    expect(page.locator(".figures")).to_have_count(7)
     expect(page.locator(".alarms")).to_contain_text("grpo-seed2 </script>")
     expect(page.locator("#completions")).to_contain_text("These runs kept no completions")
     assert page.locator("#filters, #reader, #modes").count() == 0
