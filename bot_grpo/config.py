@@ -11,6 +11,7 @@ from typing import Any, get_args
 import torch
 from trl import GRPOConfig
 
+from bot_grpo import bf16
 from bot_grpo.algorithms import Algorithm, get_algorithm
 from bot_grpo.errors import UserError
 from bot_grpo.reward_sources import read_sources
@@ -67,7 +68,13 @@ class BoTGRPOConfig(GRPOConfig):
         metadata={"help": "Settings of the algorithm as a mapping (on the command line: JSON)."},
     )
     model: str = field(default="smollm2-135m", metadata={"help": "smollm2-135m (embedded), a folder, or a hub id."})
-    model_dtype: str = field(default="bfloat16", metadata={"help": "Dtype of the weights: bfloat16, float32 or auto."})
+    model_dtype: str = field(
+        default="bfloat16",
+        metadata={
+            "help": "Dtype of the weights: bfloat16, float32, auto (as they are), or fast, which is bfloat16 with bf16 "
+            "arithmetic where this machine has it in hardware, and float32 elsewhere."
+        },
+    )
     attn_implementation: str | None = field(
         default=None, metadata={"help": "As in transformers: eager, sdpa, ...; eager is the fastest on a CPU in bf16."}
     )
@@ -181,6 +188,10 @@ class BoTGRPOConfig(GRPOConfig):
         if not self.eval_prompts:  # or the Trainer asks for what is not there
             self.eval_strategy, self.eval_on_start = "no", False
         os.environ.pop("ACCELERATE_MIXED_PRECISION", None)  # of `accelerate launch`; bf16 and fp16 have the last word
+        if self.model_dtype == "fast":
+            fast = bf16.in_hardware(cpu=self.use_cpu)
+            self.model_dtype = "bfloat16" if fast else "float32"
+            self.bf16 = fast if self.bf16 is None else self.bf16
         super().__post_init__()
         if self.dynamic_sampling is None:
             self.dynamic_sampling = 3 if self.algorithm == "dapo" else 0
@@ -240,7 +251,7 @@ class BoTGRPOConfig(GRPOConfig):
             "lora_r": (self.lora_r >= 0, "0 (all weights) or more"),
             "answer_form": (self.answer_form in get_args(Form), "one of " + ", ".join(get_args(Form))),
             "cold_start_direct": (0 <= self.cold_start_direct <= 1, "a share, from 0 to 1"),
-            "model_dtype": (self.model_dtype in _DTYPES, "one of " + ", ".join(_DTYPES)),
+            "model_dtype": (self.model_dtype in _DTYPES, "one of fast, " + ", ".join(_DTYPES)),
             "sampler_gap_alarm": (self.sampler_gap_alarm > 0, "a number of nats above 0"),
             "vllm_importance_sampling_mode": (
                 self.vllm_importance_sampling_mode in _IMPORTANCE_MODES,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from bot_grpo import models
+from bot_grpo import bf16, models
 from bot_grpo.backends import Completion, Done, Prompter, Request, Sampling, adapter_base, policy_folder, room
 from bot_grpo.errors import UserError
 from bot_grpo.generation import sample_groups
@@ -107,6 +107,8 @@ def _by_problem(requests: Iterable[Request]) -> Any:
 
 def _load(folder: str, base: str | None, dtype: str) -> Any:
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    if dtype == "auto" and device == "cpu" and not bf16.in_hardware(cpu=True):
+        dtype = "float32"  # the same weights, and several times as fast
     model: Any = models.load_policy(folder, base, dtype=dtype)
     try:
         return model.to(device).eval()

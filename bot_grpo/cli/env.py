@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from bot_grpo import __version__
+from bot_grpo import __version__, bf16
 from bot_grpo.cli.parser import Parser
 
 PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets", "playwright")
@@ -87,11 +87,9 @@ def _cpu() -> str:
     cores = len(os.sched_getaffinity(0))
     cpuinfo = Path("/proc/cpuinfo").read_text()
     model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    words = set(flags[1].split()) if flags else set()
-    fast = sorted(words & {"avx512_bf16", "amx_bf16", "bf16"})
-    bf16 = f"bf16 in hardware ({', '.join(fast)})" if fast else "no bf16 in hardware (bf16 works, slowly)"
-    return f"{cores} core{'s' * (cores != 1)}, {model[1] if model else platform.machine()}, {bf16}"
+    fast = bf16.cpu_features()
+    said = f"bf16 in hardware ({', '.join(fast)})" if fast else "no bf16 in hardware (bf16 works, slowly)"
+    return f"{cores} core{'s' * (cores != 1)}, {model[1] if model else platform.machine()}, {said}"
 
 
 def _memory() -> str:

@@ -112,7 +112,12 @@ def _parser() -> Parser:
     more = parser.add_argument_group("engine")
     add = more.add_argument
     add("--batch-size", type=int, default=64, metavar="N", help="hf: samples at a time (default 64)")
-    add("--dtype", choices=["auto", "bfloat16", "float16", "float32"], default="auto", help="hf, vllm: of the weights")
+    add(
+        "--dtype",
+        choices=["auto", "bfloat16", "float16", "float32"],
+        default="auto",
+        help="hf, vllm: of the weights; auto is as they are kept, but for hf float32 on a CPU that has no bf16",
+    )
     add("--engine-args", default="{}", metavar="JSON", help='vllm: arguments of its LLM: {"tensor_parallel_size": 2}')
     add("--chat-template", default="{}", metavar="JSON", help='its arguments: {"enable_thinking": false}')
     add("--base-url", metavar="U", help="openai: the server's address (default: $OPENAI_BASE_URL, else OpenAI's)")

@@ -1,4 +1,4 @@
-"""Recipes for GPUs: every one parses, dry-runs and fits the GPU that it names."""
+"""Recipes: every one for GPUs parses, dry-runs and fits the GPU that it names; those for CPUs take what the CPU has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bot_grpo import bf16
 from bot_grpo.architecture import sizes
 from bot_grpo.cli import main
 from bot_grpo.cli.dry_run import batch_line, gpu_bytes, notes, plan
@@ -51,6 +52,31 @@ def test_it_parses_and_fits_the_gpu_that_it_is_for(name: str) -> None:
         assert (args.learning_rate, args.model_dtype) == (5e-7, "float32")
     cache = [part.bytes for part in needs.parts if part.name == "vLLM cache"]
     assert args.vllm_mode == "server" or cache[0] / found.kv_bytes > 4 * args.vllm_max_model_length
+
+
+@pytest.mark.parametrize("name", ["react-smollm2-cpu", "react-parts-smollm2-cpu", "aime-smollm2-cpu"])
+@pytest.mark.parametrize(("features", "dtype"), [(["avx512_bf16"], "bfloat16"), ([], "float32")])
+def test_a_cpu_without_bfloat16_computes_in_float32(
+    name: str, features: list[str], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bf16, "cpu_features", lambda: features)
+    args = parsed(name)
+    assert (args.model_dtype, args.bf16) == (dtype, bool(features))
+    assert args.changed()["model_dtype"] == dtype  # so a run goes on in what it began in
+    told = parsed(name, "--model_dtype", "bfloat16", "--bf16", "true")
+    assert (told.model_dtype, told.bf16) == ("bfloat16", True)
+    assert parsed(name, "--bf16", "true").bf16 is True
+
+
+def test_what_the_kernel_says_of_bfloat16(tmp_path: Path) -> None:
+    words = {
+        "flags\t\t: fpu avx2 avx512_bf16 amx_bf16": ["amx_bf16", "avx512_bf16"],
+        "Features\t: fp asimd bf16": ["bf16"],
+    }
+    for line, found in {**words, "flags\t\t: fpu avx2 fma": [], "": []}.items():
+        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{line}\n")
+        assert bf16.cpu_features(tmp_path / "cpuinfo") == found
+    assert bf16.cpu_features(tmp_path / "none") == []
 
 
 def test_the_papers_numbers() -> None:
