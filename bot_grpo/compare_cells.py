@@ -28,6 +28,8 @@ Curve = Sequence[tuple[int, float]]
 
 _NAME = re.compile(r"(?P<arm>.+)-seed(?P<seed>\d+|N)")
 _OWN = {"algorithm", "algorithm_settings", "seed", "output_dir", "started", "versions", "commit", "completions_a_step"}
+_MACHINES = {"model_dtype", "bf16"}
+"""What `model_dtype: fast` takes from the machine: a study may go on, or be repeated, on another one."""
 _TRL = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "num_iterations": 1, "num_generations": 8}
 """TRL's defaults of what decides how many rollouts a step takes: config.yaml leaves defaults out."""
 
@@ -167,7 +169,8 @@ def differences(configs: Mapping[str, Config]) -> list[str]:
     to be the same. `ARM-seedN` is no cell: it stands for what an arm is to be.
     """
     lines = []
-    flat = {name: _flat({k: v for k, v in config.items() if k not in _OWN}) for name, config in configs.items()}
+    left_out = _OWN | _MACHINES
+    flat = {name: _flat({k: v for k, v in config.items() if k not in left_out}) for name, config in configs.items()}
     arms = {arm: [name for name in configs if _arm(name) == arm] for arm in sorted({_arm(name) for name in configs})}
     for key in sorted({key for settings in flat.values() for key in settings}):
         values = {name: flat[name].get(key, _default(key, flat.values())) for name in configs}
@@ -187,14 +190,19 @@ def differences(configs: Mapping[str, Config]) -> list[str]:
 
 
 def origins(cells: Iterable[Cell]) -> list[str]:
-    """A line for each package whose version differs between cells, and for the code's commit: named, not refused."""
+    """A line for whatever differs in where the cells come from: named, not refused.
+
+    These are the packages' versions, the code's commit and the dtype that they computed in.
+    """
     versions: dict[str, set[str]] = defaultdict(set)
     for cell in cells:
         for name, version in (cell.config.get("versions") or {}).items():
             versions[name].add(str(version))
         versions["commit"].add(str(cell.config.get("commit"))[:8])
+        versions["dtype"].add(str(cell.config.get("model_dtype")))
+    what = {"commit": "commits", "dtype": "dtypes"}
     return [
-        f"the cells were made with different {'commits' if name == 'commit' else f'versions of {name}'}: "
+        f"the cells were made with different {what.get(name, f'versions of {name}')}: "
         + ", ".join(sorted(found))
         for name, found in versions.items()
         if len(found) > 1

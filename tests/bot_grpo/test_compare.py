@@ -27,7 +27,7 @@ from bot_grpo.compare import (
     resamples,
     speed_up,
 )
-from bot_grpo.compare_cells import Cell, cell_folders, differences, other_prompts, read_cell
+from bot_grpo.compare_cells import Cell, cell_folders, differences, origins, other_prompts, read_cell
 from bot_grpo.compare_svg import picture
 from bot_grpo.compare_words import document, groups, runs, to_threshold
 from bot_grpo.errors import UserError
@@ -237,6 +237,21 @@ def test_settings_that_differ_are_named_but_for_what_an_arm_is_about() -> None:
     assert differences({"bot_grpo-seed0": base | {"seed": 4}}) == ["bot_grpo-seed0 was trained with seed 4"]
     (line,) = differences({"bot_grpo-seed0": base, "bot_grpo-seed1": base | {"algorithm_settings": {"eps": 1}}})
     assert line.startswith("algorithm_settings: ")
+    machines = [
+        base | {"seed": n, "model_dtype": d, "bf16": d == "bfloat16"} for n, d in enumerate(["bfloat16", "float32"])
+    ]
+    assert differences({f"bot_grpo-seed{n}": config for n, config in enumerate(machines)}) == []
+
+
+def test_where_cells_come_from_is_named(tmp_path: Path) -> None:
+    for seed, dtype in enumerate(["bfloat16", "float32"]):
+        of = {"model_dtype": dtype, "commit": f"{seed}234567890", "versions": {"trl": f"1.{seed}", "torch": "2"}}
+        write_cell(tmp_path, f"grpo-seed{seed}", CURVE, **of)
+    assert origins(cells_of(tmp_path)) == [
+        "the cells were made with different versions of trl: 1.0, 1.1",
+        "the cells were made with different commits: 02345678, 12345678",
+        "the cells were made with different dtypes: bfloat16, float32",
+    ]
 
 
 def test_a_setting_that_an_older_version_did_not_write_is_its_default() -> None:
