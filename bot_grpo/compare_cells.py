@@ -202,8 +202,7 @@ def origins(cells: Iterable[Cell]) -> list[str]:
         versions["dtype"].add(str(cell.config.get("model_dtype")))
     what = {"commit": "commits", "dtype": "dtypes"}
     return [
-        f"the cells were made with different {what.get(name, f'versions of {name}')}: "
-        + ", ".join(sorted(found))
+        f"the cells were made with different {what.get(name, f'versions of {name}')}: " + ", ".join(sorted(found))
         for name, found in versions.items()
         if len(found) > 1
     ]
