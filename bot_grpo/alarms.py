@@ -117,7 +117,7 @@ class Alarms:
         return (
             f"the sampler's log-probabilities were {max(values):.2g} nats a token from the trainer's, and over "
             f"{self._sampler_gap:g} (sampler_gap_alarm) they are no longer the same policy: check that both have one "
-            "dtype and one model, that weights reach vLLM (a server: see its log, and start it with `trl vllm-serve`), "
+            "dtype and one model, that weights reach vLLM (a server: see its log, and start it as `--dry-run` says), "
             "that vllm_max_model_length holds prompt and completion, and that top_p, top_k, min_p and "
             "repetition_penalty leave the distribution as it is"
         )

@@ -22,6 +22,13 @@ def check(args: Any) -> None:
         raise UserError(f"use_vllm: on a CPU vLLM does not take all new weights; train an adapter (lora_r), {_INSTEAD}")
 
 
+def serve_command(model: str, *flags: str) -> str:
+    """The command that serves a policy to train: it takes new weights over NCCL, and its log-probabilities are those
+    of what it samples from (temperature and the like included), as TRL's client needs them."""
+    needed = """--weight-transfer-config '{"backend": "nccl"}' --logprobs-mode processed_logprobs --max-logprobs -1"""
+    return " ".join(["VLLM_SERVER_DEV_MODE=1 vllm serve", model, *flags, needed])
+
+
 @contextmanager
 def explained(args: Any) -> Iterator[None]:
     """Around the making of a trainer: what is wrong with vLLM's server becomes a UserError."""
@@ -31,7 +38,7 @@ def explained(args: Any) -> Iterator[None]:
         if not (args.use_vllm and args.vllm_mode == "server"):
             raise
         where = args.vllm_server_base_url or f"http://{args.vllm_server_host}:{args.vllm_server_port}"
-        start = f"trl vllm-serve --model {args.model}"
+        start = serve_command(args.model)
         text = str(error)
         if "reached" in text:
             why = f"no vLLM server answers at {where} after {args.vllm_server_timeout:g} seconds; start it: {start}"

@@ -13,6 +13,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.memory import GIB, Estimate, Plan, Sampler, estimate
 from bot_grpo.recipe_files import Hardware
 from bot_grpo.task_rows import check_settings
+from bot_grpo.vllm_setup import serve_command
 from sandbox.words import counted
 
 PROMPT_TOKENS = 512
@@ -114,9 +115,10 @@ def _print_parts(needs: Estimate) -> None:
 def _print_commands(args: BoTGRPOConfig, hardware: Hardware) -> None:
     serving = ",".join(str(hardware.processes + i) for i in range(hardware.server_gpus))
     training = ",".join(map(str, range(hardware.processes)))
+    size = f"--tensor-parallel-size {hardware.server_gpus} --max-model-len {args.vllm_max_model_length}"
     print(
-        f"\nthe server:  CUDA_VISIBLE_DEVICES={serving} trl vllm-serve --model {args.model} --tensor_parallel_size "
-        f"{hardware.server_gpus} --max_model_len {args.vllm_max_model_length} --port {args.vllm_server_port}\n"
+        f"\nthe server:  CUDA_VISIBLE_DEVICES={serving} "
+        f"{serve_command(args.model, size, f'--port {args.vllm_server_port}')}\n"
         f"training:    CUDA_VISIBLE_DEVICES={training} bot-grpo train --nproc {hardware.processes} "
         "--config ... (and no --dry-run)"
     )

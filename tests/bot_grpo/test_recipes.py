@@ -122,7 +122,8 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(
     assert "microsoft/Phi-4-mini-instruct: 3,836,021,760 parameters; all are trained" in said
     for part in ("weights", "optimizer", "gradients", "activations", "logits"):
         assert f"\n  {part} " in said
-    assert "trl vllm-serve --model microsoft/Phi-4-mini-instruct --tensor_parallel_size 4 --max_model_len 2048" in said
+    serve = "vllm serve microsoft/Phi-4-mini-instruct --tensor-parallel-size 4 --max-model-len 2048 --port 8000"
+    assert f"CUDA_VISIBLE_DEVICES=4,5,6,7 VLLM_SERVER_DEV_MODE=1 {serve} --weight-transfer-config" in said
     assert "fits 80GB" in said
     assert list(tmp_path.iterdir()) == []
 

@@ -82,12 +82,15 @@ def without_transfer() -> None:
     VLLMClient.init_communicator(server)
 
 
+SERVE = "VLLM_SERVER_DEV_MODE=1 vllm serve m --weight-transfer-config"
+
+
 @pytest.mark.parametrize(
     ("broken", "says"),
     [
-        (unreachable, r"no vLLM server answers at http://h:1 after 3 seconds; start it: trl vllm-serve --model m"),
-        (without_updates, r"http://h:1 takes no weights; start it in this way: trl vllm-serve --model m"),
-        (without_transfer, r"http://h:1 takes no weights; start it in this way: trl vllm-serve --model m"),
+        (unreachable, f"no vLLM server answers at http://h:1 after 3 seconds; start it: {SERVE}"),
+        (without_updates, f"http://h:1 takes no weights; start it in this way: {SERVE}"),
+        (without_transfer, f"http://h:1 takes no weights; start it in this way: {SERVE}"),
     ],
 )
 def test_what_trls_client_says_of_a_server_is_one_line(broken: Callable[[], None], says: str) -> None:
