@@ -1,7 +1,8 @@
-"""A training step of a recipe now, against the same recipe in an older checkout, by turns.
+"""A training step of a recipe, against the same recipe in an older checkout or with other settings, by turns.
 
     git worktree add /tmp/first 2840fcb      # the first version of react-smollm2-cpu
     python benchmarks/recipe_step.py --against /tmp/first [--config react-smollm2-cpu] [--steps 3] [--turns 2]
+    python benchmarks/recipe_step.py --settings "--model_dtype bfloat16 --bf16 true"    # of the one compared with
 
 Each run is `bot-grpo train` with the checkout's own recipe, cut to a few steps and with no evaluation. Both sample
 anew, so completions have other lengths; hence seconds for a thousand sampled tokens too. Medians over all steps but
@@ -13,10 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +28,11 @@ PARTS = ("generate", "score", "update", "step")
 SHORT = ["--eval_strategy", "no", "--eval_on_start", "false", "--save_strategy", "no"]
 
 
-def steps_of(checkout: Path, config: str, steps: int, cold: int) -> list[dict[str, float]]:
+def steps_of(checkout: Path, config: str, steps: int, cold: int, settings: Sequence[str]) -> list[dict[str, float]]:
     """The steps' seconds by part, and the tokens that each has sampled."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        words = ["--config", config, "--max_steps", str(steps), "--cold_start_steps", str(cold), *SHORT]
+        words = ["--config", config, "--max_steps", str(steps), "--cold_start_steps", str(cold), *SHORT, *settings]
         done = subprocess.run(
             [sys.executable, "-m", "bot_grpo", "train", *words, "--output_dir", str(run)],
             cwd=checkout,
@@ -47,7 +50,8 @@ def steps_of(checkout: Path, config: str, steps: int, cold: int) -> list[dict[st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--against", type=Path, required=True)
+    parser.add_argument("--against", type=Path, default=HERE)
+    parser.add_argument("--settings", type=shlex.split, default=[])
     parser.add_argument("--config", default="react-smollm2-cpu")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--turns", type=int, default=2)
@@ -60,8 +64,9 @@ def main() -> None:
     found: dict[str, list[dict[str, float]]] = {name: [] for name in checkouts}
     for _ in range(args.turns):
         for name, checkout in checkouts.items():
-            found[name] += steps_of(checkout, args.config, args.steps, args.cold_start_steps)
-    out: dict[str, Any] = {"config": args.config}
+            settings = args.settings if name == "before" else []
+            found[name] += steps_of(checkout, args.config, args.steps, args.cold_start_steps, settings)
+    out: dict[str, Any] = {"config": args.config, "settings before": args.settings}
     for name, rows in found.items():
         middle = {part: statistics.median(row[part] for row in rows) for part in (*PARTS, "tokens")}
         middle["a thousand tokens"] = statistics.median(1000 * row["step"] / row["tokens"] for row in rows)

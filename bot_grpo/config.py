@@ -188,8 +188,10 @@ class BoTGRPOConfig(GRPOConfig):
         if not self.eval_prompts:  # or the Trainer asks for what is not there
             self.eval_strategy, self.eval_on_start = "no", False
         os.environ.pop("ACCELERATE_MIXED_PRECISION", None)  # of `accelerate launch`; bf16 and fp16 have the last word
+        self._without_bf16 = False
         if self.model_dtype == "fast":
             fast = bf16.in_hardware(cpu=self.use_cpu)
+            self._without_bf16 = not fast
             self.model_dtype = "bfloat16" if fast else "float32"
             self.bf16 = fast if self.bf16 is None else self.bf16
         super().__post_init__()
@@ -289,6 +291,11 @@ class BoTGRPOConfig(GRPOConfig):
     def notes(self) -> list[str]:
         """What a person may not expect of these settings; one line each."""
         notes = []
+        if self._without_bf16:
+            notes.append(
+                "this machine has no bfloat16 arithmetic, so model_dtype fast is float32: a step takes two to three "
+                "times as long as with it"
+            )
         updates = self.num_iterations * (self.steps_per_generation or 1) / self.gradient_accumulation_steps
         if updates <= 1 and self.algorithm in {"gspo", "gspo_token", "reco"}:
             notes.append(

@@ -55,13 +55,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     tokenizer = models.load_tokenizer(args.model)
     models.token_ids(tokenizer, args.stop_tokens or [])
     _check_prompts(args, tokenizer, [*train_rows, *eval_rows])
-    if main:
-        run.create(resume=args.resume is not None)
-        about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), together.BATCH: args.generation_batch_size}
-        run.write_config({**args.changed(), "output_dir": str(run.path), **about})
-        if args.resume is not None:
-            take_up(run, find_checkpoint(args.resume, run), console)
-    _wait_for_all(args)
+    _begin(args, run, console)
     checkpoint = find_checkpoint(args.resume, run)  # not before: now the run is this process' own
     args.output_dir = str(run.checkpoints)
     _announce(args, run, console, len(train_rows), len(eval_rows))
@@ -80,14 +74,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         set_stops(args, model, tokenizer)
         if args.cold_start_steps and checkpoint is None:
             _cold_start(args, model, tokenizer, train_rows, run, console)
-        if args.w_g <= args.w_s * reward_model.bound:
-            console.print(
-                f"note: w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {reward_model.bound:g}: "
-                "a local penalty can outweigh the outcome",
-                soft_wrap=True,
-            )
-        for note in filter(None, [*args.notes(), seen_before(train_rows, eval_rows)]):
-            console.print(f"note: {note}", soft_wrap=True)
+        _say_notes(args, reward_model.bound, train_rows, eval_rows, console)
         trainer = BoTGRPOTrainer(
             model,
             reward_model,
@@ -106,15 +93,41 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
             trainer.save_model(str(folder))
             _wait_for_all(args)
         if lost.stopped:
-            why = f"over {args.max_unscored:.0%} of the rollouts had no score in {lost.STEPS} steps in a row"
-            why += f": {log.unscored}"
-            if main:
-                run.log({"step": trainer.state.global_step, "alarms": [why]})
-            console.print(why, soft_wrap=True, markup=False)
+            _say_lost(args, trainer.state.global_step, log.unscored, run, console)
     if main:
         _finish(run, trainer, log, console)
     _wait_for_all(args)
     return run
+
+
+def _begin(args: BoTGRPOConfig, run: RunDir, console: Console) -> None:
+    """Make the run's folder, or take up the one that is there; one process does, and the others wait."""
+    if args.process_index == 0:
+        run.create(resume=args.resume is not None)
+        about = {"started": time.strftime("%Y-%m-%d %H:%M:%S"), together.BATCH: args.generation_batch_size}
+        run.write_config({**args.changed(), "output_dir": str(run.path), **about})
+        if args.resume is not None:
+            take_up(run, find_checkpoint(args.resume, run), console)
+    _wait_for_all(args)
+
+
+def _say_notes(
+    args: BoTGRPOConfig, bound: float, rows: Sequence[TaskRow], held_out: Sequence[TaskRow], console: Console
+) -> None:
+    notes = [*args.notes(), seen_before(rows, held_out)]
+    if args.w_g <= args.w_s * bound:
+        local = "a local penalty can outweigh the outcome"
+        notes.insert(0, f"w_g {args.w_g:g} <= w_s {args.w_s:g} x bound {bound:g}: {local}")
+    for note in filter(None, notes):
+        console.print(f"note: {note}", soft_wrap=True)
+
+
+def _say_lost(args: BoTGRPOConfig, step: int, reasons: str, run: RunDir, console: Console) -> None:
+    steps = StopOnUnscored.STEPS
+    why = f"over {args.max_unscored:.0%} of the rollouts had no score in {steps} steps in a row: {reasons}"
+    if args.process_index == 0:
+        run.log({"step": step, "alarms": [why]})
+    console.print(why, soft_wrap=True, markup=False)
 
 
 def make_policy(args: BoTGRPOConfig) -> Any:

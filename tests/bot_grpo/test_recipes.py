@@ -62,6 +62,7 @@ def test_a_cpu_without_bfloat16_computes_in_float32(
     monkeypatch.setattr(bf16, "cpu_features", lambda: features)
     args = parsed(name)
     assert (args.model_dtype, args.bf16) == (dtype, bool(features))
+    assert any("no bfloat16 arithmetic" in note for note in args.notes()) is not bool(features)
     assert args.changed()["model_dtype"] == dtype  # so a run goes on in what it began in
     told = parsed(name, "--model_dtype", "bfloat16", "--bf16", "true")
     assert (told.model_dtype, told.bf16) == ("bfloat16", True)
