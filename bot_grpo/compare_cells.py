@@ -149,7 +149,7 @@ def _work(steps: Sequence[Mapping[str, Any]], config: Config, world: int) -> lis
 
 
 def _groups(steps: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    shares = {name: [row[key] for row in steps if (key := f"algo/{name}") in row] for name in GROUPS}
+    shares = {name: [x for row in steps if (x := row.get(f"algo/{name}")) is not None] for name in GROUPS}
     return {name: sum(values) / len(values) for name, values in shares.items() if values}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,15 @@ def command(pid: int) -> str:
 def children(part: str, of: int | None = None) -> list[int]:
     """The processes below this one whose command line holds `part`."""
     return [pid for pid in descendants(of or os.getpid()) if part in command(pid)]
+
+
+def started_since(before: Collection[int]) -> list[int]:
+    """The processes below this one that were not there `before`, but for what those of then have started.
+
+    The session's browser starts helpers of its own at any time.
+    """
+    others = {*before, *(below for pid in before for below in descendants(pid))}
+    return [pid for pid in descendants(os.getpid()) if pid not in others]
 
 
 def all_gone(pids: list[int], within_s: float = 60) -> bool:

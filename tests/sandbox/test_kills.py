@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox_helpers import all_gone, app, children, command
+from sandbox_helpers import all_gone, app, command, started_since
 
 from sandbox.outcome import Outcome
 from sandbox.pool import Item, Sandbox
@@ -59,17 +59,17 @@ class Killer:
         self._done.add(index)
         if self._victims and self._done.issuperset(range(self._next)):
             self._next = max(self._done) + APART
-            threading.Timer(self._random.uniform(0, 0.3), self._kill, [self._victims.pop()]).start()
+            threading.Timer(self._random.uniform(0, 0.3), self._kill).start()
 
-    def _kill(self, victim: str) -> None:
-        pids = [
-            pid for pid in children(victim) if pid not in self._others and "crashpad" not in command(pid).split()[0]
-        ]
-        if pids:
-            os.kill(self._random.choice(pids), signal.SIGKILL)
-            self.killed.append(victim)
-        else:  # it is just being started again; its turn comes once more, after the others
-            self._victims.insert(0, victim)
+    def _kill(self) -> None:
+        there = {pid: command(pid) for pid in started_since(self._others)}
+        for victim in reversed(self._victims):  # one that is just being started again has its turn next time
+            pids = [pid for pid, line in there.items() if victim in line and "crashpad" not in line.split()[0]]
+            if pids:
+                os.kill(self._random.choice(pids), signal.SIGKILL)
+                self._victims.remove(victim)
+                self.killed.append(victim)
+                return
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
@@ -80,7 +80,7 @@ def test_whatever_is_killed_no_outcome_is_lost_or_swapped_and_no_process_left(se
     before = set(descendants(os.getpid()))
     with Sandbox(workers=WORKERS, screenshots=tmp_path, timeout_s=20) as sandbox:
         outcomes = sandbox.run(items, on_done=killer.on_done)
-        below = [pid for pid in descendants(os.getpid()) if pid not in before]
+        below = started_since(before)
     assert len(killer.killed) >= kills - 2
     bad = [(i, o.status.value, o.diagnostics, o.requirements) for i, o in enumerate(outcomes) if o.requirements_met < 1]
     assert not bad, killer.killed

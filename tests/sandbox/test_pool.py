@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox_helpers import all_gone, app, children, command
+from sandbox_helpers import all_gone, app, command, started_since
 
 from sandbox import setup
 from sandbox.errors import SetupError
@@ -125,7 +125,7 @@ def test_nothing_is_left_after_an_ordinary_end(short_path: Path, monkeypatch: py
     before = set(descendants(os.getpid()))
     with Sandbox(workers=2) as sandbox:
         outcomes = sandbox.run([Item(page(str(i)), "code") for i in range(6)])
-        below = [pid for pid in descendants(os.getpid()) if pid not in before]
+        below = started_since(before)
         assert len([pid for pid in below if "sandbox.render_worker" in command(pid)]) == 2
     assert [o.status for o in outcomes] == [Status.OK] * 6
     assert all_gone(below)
@@ -139,13 +139,13 @@ def test_what_was_started_ahead_is_what_judges_the_first_item() -> None:
     with Sandbox() as sandbox:
         sandbox.start()
         end = time.monotonic() + 60
-        while not (started := [pid for pid in children("render_worker") if pid not in before]):
+        while not (started := [pid for pid in started_since(before) if "render_worker" in command(pid)]):
             assert time.monotonic() < end
             time.sleep(0.05)
         assert sandbox.run([Item(page("first"), "code")])[0].status is Status.OK
-        assert [pid for pid in children("render_worker") if pid not in before] == started
-        assert len([pid for pid in children("worker.mjs") if pid not in before]) == 1
-    assert all_gone([pid for pid in descendants(os.getpid()) if pid not in before])
+        assert [pid for pid in started_since(before) if "render_worker" in command(pid)] == started
+        assert len([pid for pid in started_since(before) if "worker.mjs" in command(pid)]) == 1
+    assert all_gone(started_since(before))
 
 
 @pytest.mark.browser
@@ -155,7 +155,7 @@ def test_a_sandbox_that_is_closed_while_it_starts_leaves_nothing() -> None:
     sandbox.start()
     sandbox.close()
     time.sleep(0.5)  # what would be started now stays
-    assert all_gone([pid for pid in descendants(os.getpid()) if pid not in before])
+    assert all_gone(started_since(before))
 
 
 def test_a_start_that_fails_is_said_with_the_first_item(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,10 +186,10 @@ def test_nothing_is_left_after_an_exception_and_the_sandbox_can_go_on() -> None:
     sandbox = Sandbox()
     with pytest.raises(RuntimeError, match="enough"):
         sandbox.run([Item(page(str(i)), "code") for i in range(20)], on_done=fail)
-    assert all_gone([pid for pid in descendants(os.getpid()) if pid not in before])
+    assert all_gone(started_since(before))
     assert sandbox.run([Item(page("again"), "code")])[0].status is Status.OK
     sandbox.close()
-    assert all_gone([pid for pid in descendants(os.getpid()) if pid not in before])
+    assert all_gone(started_since(before))
 
 
 PARENT = """
@@ -241,15 +241,14 @@ def test_a_process_that_is_killed_is_replaced_and_no_item_is_lost(victim: str) -
 
     def kill(index: int, outcome: Outcome) -> None:
         if index == 2 and not killed:
-            (pid, *_) = [
-                pid for pid in children(victim) if pid not in others and "crashpad" not in command(pid).split()[0]
-            ]
+            lines = {pid: command(pid) for pid in started_since(others)}
+            (pid, *_) = [pid for pid, line in lines.items() if victim in line and "crashpad" not in line.split()[0]]
             killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
     with Sandbox() as sandbox:
         outcomes = sandbox.run([Item(page(f"{victim} {i}"), "code") for i in range(10)], on_done=kill)
-        below = [pid for pid in descendants(os.getpid()) if pid not in others]
+        below = started_since(others)
     assert killed
     assert all_gone(below)
     assert [o.status.value for o in outcomes] == ["ok"] * 10
@@ -262,8 +261,8 @@ def test_what_kills_its_browser_twice_is_crashed_and_the_next_one_is_not() -> No
 
     def killer() -> None:
         while not done.wait(0.1):
-            for pid in children("type=renderer"):
-                if pid not in others and cpu_of(pid) > 0.8:  # it is looping
+            for pid in started_since(others):
+                if "type=renderer" in command(pid) and cpu_of(pid) > 2:  # it is looping
                     os.kill(pid, signal.SIGKILL)
 
     with Sandbox(timeout_s=30) as sandbox:

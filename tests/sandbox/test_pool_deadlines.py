@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from sandbox_helpers import app, children
+from sandbox_helpers import app, children, command, started_since
 
 from sandbox.limits import PATIENCE
 from sandbox.outcome import Status
@@ -76,8 +76,9 @@ def test_a_page_that_hangs_without_a_cpu_is_given_up_after_its_own_time() -> Non
     stopped: set[int] = set()
 
     def stop() -> None:
-        for pid in children("type=renderer"):
-            if pid not in before and pid not in stopped and cpu_of(pid) > 0.8:  # it is turning
+        for pid in started_since(before):
+            ours = "type=renderer" in (line := command(pid)) and "chrome-webui" not in line
+            if ours and pid not in stopped and cpu_of(pid) > 0.8:  # it is turning
                 os.kill(pid, signal.SIGSTOP)
                 stopped.add(pid)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sandbox_helpers import all_gone, app, children
+from sandbox_helpers import all_gone, app, children, started_since
 
 from sandbox.outcome import Outcome, Status
 from sandbox.pool import Item, Sandbox
@@ -139,9 +139,9 @@ def test_several_runs_at_once_share_the_browsers_and_a_cancelled_one_leaves_the_
     with Sandbox(workers=2, timeout_s=60) as sandbox:
         first, second = asyncio.run(all_at_once())
         assert len(set(children("sandbox.render_worker")) - before) <= 2
-        below = descendants(os.getpid())
+        below = started_since(before)
     assert [o.status for o in first + second] == [Status.OK] * 16
-    assert all_gone([pid for pid in below if pid not in before])
+    assert all_gone(below)
 
 
 @pytest.mark.browser
@@ -160,7 +160,7 @@ def test_closing_a_sandbox_ends_what_another_thread_runs_in_it() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     time.sleep(1)
-    below = [pid for pid in descendants(os.getpid()) if pid not in before]
+    below = started_since(before)
     sandbox.close()
     thread.join(20)
     assert not thread.is_alive()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox_helpers import all_gone, app, command
+from sandbox_helpers import all_gone, app, command, started_since
 
 from sandbox.errors import SetupError
 from sandbox.outcome import Outcome, Status
@@ -72,7 +72,7 @@ class Cluster:
         self._cluster.remove_node(node, allow_graceful=False)
 
     def processes(self) -> list[int]:
-        return [pid for pid in descendants(os.getpid()) if pid not in self._before]
+        return started_since(self._before)
 
     def close(self) -> None:
         below = self.processes()
