@@ -293,8 +293,8 @@ class BoTGRPOConfig(GRPOConfig):
         notes = []
         if self._without_bf16:
             notes.append(
-                "this machine has no bfloat16 arithmetic, so model_dtype fast is float32: a step takes two to three "
-                "times as long as with it"
+                "this machine has no bfloat16 arithmetic, so model_dtype fast is float32: expect longer steps than "
+                "README.md has"
             )
         updates = self.num_iterations * (self.steps_per_generation or 1) / self.gradient_accumulation_steps
         if updates <= 1 and self.algorithm in {"gspo", "gspo_token", "reco"}:
