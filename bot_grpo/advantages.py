@@ -99,9 +99,15 @@ def equal_outcomes(
         groups = Groups.contiguous(len(outcome_B), num_generations, device=outcome_B.device)
     if has_B is None:
         has_B = torch.ones_like(outcome_B, dtype=torch.bool)
+    low_G, high_G = outcome_range(outcome_B, has_B, groups)
+    return high_G <= low_G
+
+
+def outcome_range(outcome_B: Tensor, has_B: Tensor, groups: Groups) -> tuple[Tensor, Tensor]:
+    """The lowest and the highest outcome of each group, by one reduction. (G,), (G,); inf and -inf if it has none."""
     both_B2 = torch.stack([outcome_B, -outcome_B], dim=1)
-    top_G, low_G = groups.max(torch.where(has_B[:, None], wide(both_B2), -torch.inf)).unbind(1)
-    return top_G <= -low_G
+    high_G, minus_low_G = groups.max(torch.where(has_B[:, None], wide(both_B2), -torch.inf)).unbind(1)
+    return -minus_low_G, high_G
 
 
 def row_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:

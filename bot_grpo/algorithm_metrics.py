@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bot_grpo.advantages import Moments, equal_outcomes, row_mean, token_moments
+from bot_grpo.advantages import Moments, outcome_range, row_mean, token_moments
 from bot_grpo.groups import Groups, wide
 from bot_grpo.objectives import PolicyTerm
 
@@ -36,8 +36,7 @@ def reward_metrics(
     usable_G = whole.rows_G >= 2
     flat_G = whole.sigma_G <= 1e-12 * whole.mean_G.abs().clamp(min=1)
     has_B = mask_BT.any(1)
-    equal_G = equal_outcomes(outcome_B, 0, has_B=has_B, groups=groups)
-    failed_G = groups.max(torch.where(has_B, wide(outcome_B), -torch.inf)) <= 0
+    low_G, high_G = outcome_range(outcome_B, has_B, groups)
     shares = {"algo/unscored": ~has_B}
     if truncated_B is not None:
         shares["algo/truncated"] = truncated_B.bool()
@@ -49,8 +48,8 @@ def reward_metrics(
         "algo/sigma_global": _mean_sigma(token_moments(rewards_BT - local_BT, mask_BT, groups), usable_G),
         "algo/sigma_local": _mean_sigma(token_moments(local_BT, mask_BT, groups), usable_G),
         "algo/zero_variance_groups": (flat_G | ~usable_G).float().mean().item(),
-        "algo/equal_outcome_groups": equal_G.float().mean().item(),
-        "algo/failed_groups": failed_G.float().mean().item(),
+        "algo/equal_outcome_groups": (high_G <= low_G).float().mean().item(),
+        "algo/failed_groups": (high_G <= 0).float().mean().item(),
         "algo/advantage_max": groups.largest(advantages_BT.abs().amax()).item(),
     }
     if local_rewards_BT is not None:

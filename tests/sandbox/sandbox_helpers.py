@@ -48,13 +48,21 @@ def children(part: str, of: int | None = None) -> list[int]:
     return [pid for pid in descendants(of or os.getpid()) if part in command(pid)]
 
 
-def started_since(before: Collection[int]) -> list[int]:
-    """The processes below this one that were not there `before`, but for what those of then have started.
+def started_since(before: Collection[int], part: str = "") -> list[int]:
+    """The processes below this one that were not there `before` and have `part` in their command line.
 
-    The session's browser starts helpers of its own at any time.
+    What those of then have started is left out: the session's browser starts helpers of its own at any time.
     """
-    others = {*before, *(below for pid in before for below in descendants(pid))}
-    return [pid for pid in descendants(os.getpid()) if pid not in others]
+    others: set[int] = set()
+    for pid in sorted(before):  # parents come first, mostly
+        if pid not in others:
+            others |= {pid, *descendants(pid)}
+    return [pid for pid in descendants(os.getpid()) if pid not in others and part in command(pid)]
+
+
+def to_kill(before: Collection[int], part: str) -> list[int]:
+    """`started_since`, without Chromium's crash handlers, whose command lines hold parts of the browser's."""
+    return [pid for pid in started_since(before, part) if "crashpad" not in command(pid).split(" ")[0]]
 
 
 def all_gone(pids: list[int], within_s: float = 60) -> bool:

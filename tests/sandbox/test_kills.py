@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox_helpers import all_gone, app, command, started_since
+from sandbox_helpers import all_gone, app, command, started_since, to_kill
 
 from sandbox.outcome import Outcome
 from sandbox.pool import Item, Sandbox
@@ -62,10 +62,8 @@ class Killer:
             threading.Timer(self._random.uniform(0, 0.3), self._kill).start()
 
     def _kill(self) -> None:
-        there = {pid: command(pid) for pid in started_since(self._others)}
         for victim in reversed(self._victims):  # one that is just being started again has its turn next time
-            pids = [pid for pid, line in there.items() if victim in line and "crashpad" not in line.split()[0]]
-            if pids:
+            if pids := to_kill(self._others, victim):
                 os.kill(self._random.choice(pids), signal.SIGKILL)
                 self._victims.remove(victim)
                 self.killed.append(victim)

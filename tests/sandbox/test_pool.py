@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sandbox_helpers import all_gone, app, command, started_since
+from sandbox_helpers import all_gone, app, command, started_since, to_kill
 
 from sandbox import setup
 from sandbox.errors import SetupError
@@ -139,12 +139,12 @@ def test_what_was_started_ahead_is_what_judges_the_first_item() -> None:
     with Sandbox() as sandbox:
         sandbox.start()
         end = time.monotonic() + 60
-        while not (started := [pid for pid in started_since(before) if "render_worker" in command(pid)]):
+        while not (started := started_since(before, "render_worker")):
             assert time.monotonic() < end
             time.sleep(0.05)
         assert sandbox.run([Item(page("first"), "code")])[0].status is Status.OK
-        assert [pid for pid in started_since(before) if "render_worker" in command(pid)] == started
-        assert len([pid for pid in started_since(before) if "worker.mjs" in command(pid)]) == 1
+        assert started_since(before, "render_worker") == started
+        assert len(started_since(before, "worker.mjs")) == 1
     assert all_gone(started_since(before))
 
 
@@ -241,8 +241,7 @@ def test_a_process_that_is_killed_is_replaced_and_no_item_is_lost(victim: str) -
 
     def kill(index: int, outcome: Outcome) -> None:
         if index == 2 and not killed:
-            lines = {pid: command(pid) for pid in started_since(others)}
-            (pid, *_) = [pid for pid, line in lines.items() if victim in line and "crashpad" not in line.split()[0]]
+            pid, *_ = to_kill(others, victim)
             killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
@@ -261,8 +260,8 @@ def test_what_kills_its_browser_twice_is_crashed_and_the_next_one_is_not() -> No
 
     def killer() -> None:
         while not done.wait(0.1):
-            for pid in started_since(others):
-                if "type=renderer" in command(pid) and cpu_of(pid) > 2:  # it is looping
+            for pid in started_since(others, "type=renderer"):
+                if cpu_of(pid) > 2:  # it is looping
                     os.kill(pid, signal.SIGKILL)
 
     with Sandbox(timeout_s=30) as sandbox:

@@ -76,9 +76,8 @@ def test_a_page_that_hangs_without_a_cpu_is_given_up_after_its_own_time() -> Non
     stopped: set[int] = set()
 
     def stop() -> None:
-        for pid in started_since(before):
-            ours = "type=renderer" in (line := command(pid)) and "chrome-webui" not in line
-            if ours and pid not in stopped and cpu_of(pid) > 0.8:  # it is turning
+        for pid in started_since(before, "type=renderer"):
+            if "chrome-webui" not in command(pid) and pid not in stopped and cpu_of(pid) > 0.8:  # it is turning
                 os.kill(pid, signal.SIGSTOP)
                 stopped.add(pid)
 
