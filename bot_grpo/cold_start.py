@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
-from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments
+from transformers import PreTrainedTokenizerBase, Trainer, TrainerCallback, TrainingArguments
 
 from bot_grpo.rundir import whole_folder
 
@@ -70,8 +70,9 @@ def cold_start(
     output_dir: str,
     use_cpu: bool,
     bf16: bool = False,
+    callbacks: Sequence[TrainerCallback] = (),
 ) -> float:
-    """Train `model` in place for `steps` steps; returns the mean loss (nats a token).
+    """Train `model` in place for `steps` steps, each of which logs its loss; returns the mean loss (nats a token).
 
     `micro_batch_size` rows are in memory at a time, where it divides a process' share of `batch_size`; the loss is the
     same.
@@ -90,12 +91,12 @@ def cold_start(
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
-        logging_strategy="no",
+        logging_steps=1,
         use_cpu=use_cpu,
         bf16=bf16,  # autocast is set for the whole process: what follows must ask for the same
         remove_unused_columns=False,
     )
-    trainer = Trainer(model=model, args=args, train_dataset=data, data_collator=_collate)
+    trainer = Trainer(model=model, args=args, train_dataset=data, data_collator=_collate, callbacks=[*callbacks])
     trainer.remove_callback(_printer())
     return float(trainer.train().training_loss)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -55,6 +56,8 @@ class RunLog(TrainerCallback):
                 self.last_eval = _known(row)
             elif _is_step(logs):
                 self._alarms.step({name: _number(value) for name, value in logs.items()})
+        evaluates = args.eval_on_start and not state.global_step
+        first = "evaluating held-out prompts" if evaluates else "sampling the first batch"
         if self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("[bold]step {task.completed:.0f}/{task.total:.0f}"),
@@ -65,13 +68,19 @@ class RunLog(TrainerCallback):
                 TimeRemainingColumn(),
                 console=self.console,
             )
-            self._task = self._bar.add_task("sampling the first batch", total=state.max_steps)
+            self._task = self._bar.add_task(first, total=state.max_steps)
             self._bar.update(self._task, completed=state.global_step)
             self._bar.start()
+        elif evaluates:
+            self._say(first)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def close(self) -> None:
+        """Take the bar away, however the run ends: a terminal's cursor is hidden until then."""
         if self._bar is not None:
             self._bar.stop()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.close()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._step_seconds = time.perf_counter() - self._started if self._started else 0.0
@@ -86,7 +95,7 @@ class RunLog(TrainerCallback):
         if row := _evaluation(logs):
             self._evaluated(state.global_step, row)
         elif _is_step(logs):
-            self._sound(self._stepped(state, logs), control)
+            self._sound(self._stepped(state, logs, control.should_evaluate), control)
 
     # -- one line each --------------------------------------------------------------------------------------------
 
@@ -96,8 +105,10 @@ class RunLog(TrainerCallback):
         self.last_eval = _known(row)
         self.run.log({"step": step, **row})
         self._say(f"step {step:>4}  held out: {_summary(row, 'eval/')}")
+        if self._bar is not None:
+            self._bar.update(self._task, description="sampling")
 
-    def _stepped(self, state: Any, logs: dict[str, Any]) -> dict[str, Any]:
+    def _stepped(self, state: Any, logs: dict[str, Any], evaluates: bool) -> dict[str, Any]:
         seconds = {f"seconds/{k}": v for k, v in self.trainer.take_timers().items()} if self.trainer else {}
         seconds["seconds/update"] = max(0.0, self._step_seconds - sum(seconds.values()))
         seconds["seconds/step"] = self._step_seconds
@@ -107,7 +118,8 @@ class RunLog(TrainerCallback):
         times = " ".join(f"{k} {seconds.get(f'seconds/{k}', 0.0):.1f}s" for k in ("generate", "score", "update"))
         text = f"{_summary(row, '')}  {times}"
         if self._bar is not None:
-            self._bar.update(self._task, completed=state.global_step, description=text)
+            doing = "  evaluating" if evaluates else ""
+            self._bar.update(self._task, completed=state.global_step, description=text + doing)
         else:
             left = (state.max_steps - state.global_step) * self._step_seconds
             self._say(f"step {state.global_step:>4}/{state.max_steps}  {text}  ETA {_clock(left)}")
@@ -130,6 +142,48 @@ class RunLog(TrainerCallback):
     def _say(self, text: str) -> None:
         (self._bar.console if self._bar is not None else self.console).print(text, soft_wrap=True, markup=False)
         sys.stdout.flush()
+
+
+class LossProgress(TrainerCallback):
+    """How far supervised training is, and its loss: a bar on a terminal, elsewhere ten lines or so.
+
+    A context: its bar goes, and the cursor comes back, however training ends.
+    """
+
+    LINES = 10
+
+    def __init__(self, console: Console, what: str = "step") -> None:
+        self._what, self._console = what, console
+        self._bar = Progress(
+            TextColumn(what + " {task.completed:.0f}/{task.total:.0f}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=None)
+
+    def __enter__(self) -> LossProgress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._bar.update(self._task, total=state.max_steps, completed=state.global_step)
+        self._bar.start()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        if not logs or "loss" not in logs:
+            return
+        step, text = state.global_step, f"loss {logs['loss']:.3f}"
+        self._bar.update(self._task, completed=step, description=text)
+        if self._bar.disable and step % math.ceil(state.max_steps / self.LINES) == 0:
+            self._console.print(f"{self._what} {step}/{state.max_steps}  {text}", soft_wrap=True)
 
 
 class StopOnUnscored(TrainerCallback):

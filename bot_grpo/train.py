@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, load_kep
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.launch import LAUNCHED
-from bot_grpo.progress import RunLog, StopOnInterrupt, StopOnUnscored
+from bot_grpo.progress import LossProgress, RunLog, StopOnInterrupt, StopOnUnscored
 from bot_grpo.resume import COLD_START, check_readable, check_same, ended, find_checkpoint, take_up
 from bot_grpo.reward_sources import RunReward
 from bot_grpo.rundir import RunDir, whole_folder
@@ -66,7 +67,7 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
     stop, lost = StopOnInterrupt(), StopOnUnscored(args.max_unscored)
     with (
         reward.opened(run, args.sandbox_workers, args.sandbox_timeout) as reward_model,
-        stop.listening(),
+        closing(log),
         tracking.following(args, run, trackers, console) as followed,
     ):
         torch.manual_seed(args.seed)
@@ -88,10 +89,11 @@ def train(args: BoTGRPOConfig, *, console: Console | None = None) -> RunDir:
         log.trainer = trainer
         for noisy in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(noisy)
-        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        with whole_folder(run.path / "model", makes=args.should_save) as folder:
-            trainer.save_model(str(folder))
-            _wait_for_all(args)
+        with stop.listening():  # not in the cold start, where there is nothing to save: Ctrl-C ends that at once
+            trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+            with whole_folder(run.path / "model", makes=args.should_save) as folder:
+                trainer.save_model(str(folder))
+                _wait_for_all(args)
         if lost.stopped:
             _say_lost(args, trainer.state.global_step, log.unscored, run, console)
     if main:
@@ -171,18 +173,20 @@ def _cold_start(
         raise UserError("cold_start_steps needs rows with a `reference` answer, and these prompts have none")
     prompts, answers = [messages(args, r.prompt) for r in taught], [r.reference or "" for r in taught]
     data = Demonstrations(tokenizer, prompts, answers, _mapping(args.chat_template_kwargs))
-    loss = cold_start(
-        model,
-        data,
-        steps=args.cold_start_steps,
-        batch_size=args.cold_start_batch_size,
-        micro_batch_size=args.per_device_train_batch_size,
-        learning_rate=args.cold_start_learning_rate,
-        seed=args.seed,
-        output_dir=str(run.checkpoints),
-        use_cpu=args.use_cpu or not torch.cuda.is_available(),
-        bf16=bool(args.bf16),
-    )
+    with LossProgress(console, "cold start") as shown:
+        loss = cold_start(
+            model,
+            data,
+            steps=args.cold_start_steps,
+            batch_size=args.cold_start_batch_size,
+            micro_batch_size=args.per_device_train_batch_size,
+            learning_rate=args.cold_start_learning_rate,
+            seed=args.seed,
+            output_dir=str(run.checkpoints),
+            use_cpu=args.use_cpu or not torch.cuda.is_available(),
+            bf16=bool(args.bf16),
+            callbacks=[shown],
+        )
     if args.process_index == 0:
         keep(folder, model, {"settings": settings, "loss": loss})
     _told_cold_start(args, loss, run, console)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from reward_models.training import Data, Trained, TrainSettings
     from reward_models.training_data import Example
 
-_LINES = 20  # of progress, where there is no terminal
 _BEGAN = "began.json"
 _EPILOG = """\
 --data is one or more of: a .jsonl, .csv or .parquet file whose rows have
@@ -51,8 +48,10 @@ def main(argv: list[str]) -> int:
     _check_output(output, args.resume)
     check_folder(output)
     examples, sources = read_examples(args.data, unmarked=args.unmarked)
+    from rich.console import Console
+
     from bot_grpo.models import resolve
-    from bot_grpo.progress import StopOnInterrupt
+    from bot_grpo.progress import LossProgress, StopOnInterrupt
     from bot_grpo.quiet import quiet
     from bot_grpo.rundir import commit, hold, last_checkpoint, versions
     from reward_models.model_card import model_card, summary
@@ -75,8 +74,9 @@ def main(argv: list[str]) -> int:
         print(begins if checkpoint is None else f"going on from {checkpoint}", flush=True)
     stop = StopOnInterrupt()
     again = "; the same command with --resume goes on"
-    with stop.listening(), lock, full_disk_explained(output, again):
-        made = train(data, settings, output, callbacks=[stop, progress()], resume=checkpoint)
+    shown = LossProgress(Console(stderr=True, highlight=False))
+    with stop.listening(), lock, full_disk_explained(output, again), shown:
+        made = train(data, settings, output, callbacks=[stop, shown], resume=checkpoint)
     if made.stopped:
         print(f"stopped after step {made.steps}; the same command with --resume goes on")
         return 1
@@ -256,42 +256,3 @@ def _results(made: Trained) -> str:
             after = f"{q.ece_after:.4f} at temperature {q.temperature:.2f}"
             lines.append(f"held out, by {name}: {found}, ECE {q.ece:.4f}, {after}")
     return "\n".join([*lines, finding_text(made.finding)])
-
-
-def progress() -> Any:
-    """A callback: a bar on a terminal, now and then a line elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from transformers import TrainerCallback
-
-    class Shown(TrainerCallback):
-        def __init__(self) -> None:
-            console = Console(stderr=True, highlight=False)
-            self.bar = Progress(
-                TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
-                BarColumn(bar_width=24),
-                TextColumn("{task.description}"),
-                TimeElapsedColumn(),
-                TextColumn("ETA"),
-                TimeRemainingColumn(),
-                console=console,
-                disable=not console.is_terminal,
-            )
-            self.task = self.bar.add_task("", total=None)
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.bar.update(self.task, total=state.max_steps, completed=state.global_step)
-            self.bar.start()
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-            if not logs or "loss" not in logs:
-                return
-            text = f"loss {logs['loss']:.3f}"
-            self.bar.update(self.task, completed=state.global_step, description=text)
-            if self.bar.disable and (state.global_step % math.ceil(state.max_steps / _LINES) == 0):
-                print(f"step {state.global_step}/{state.max_steps}  {text}", file=sys.stderr, flush=True)
-
-        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.bar.stop()
-
-    return Shown()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -114,6 +116,46 @@ def test_ctrl_c_saves_a_checkpoint_and_says_how_to_go_on(tiny: Path, tmp_path: P
     done = json.loads((out / "summary.json").read_text())
     assert done["finished"] is False
     assert (out / "checkpoints" / f"checkpoint-{done['steps']}" / "trainer_state.json").exists()
+
+
+@pytest.mark.browser
+def test_ctrl_c_in_the_cold_start_ends_it_at_once_and_gives_the_cursor_back(tiny: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    flags = [*FLAGS, "--model", str(tiny), "--output_dir", str(out), "--cold_start_steps", "100000"]
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "bot_grpo", "train", *flags]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    seen = read_until(ours, r"cold start +[1-9]\d*/100000.*loss \d", within_s=200)
+    process.send_signal(signal.SIGINT)
+    seen += read_until(ours, "stopped", within_s=100)
+    assert process.wait(100) == 130, seen
+    assert "with a checkpoint" not in seen
+    hidden, shown = seen.rindex("\x1b[?25l"), seen.rindex("\x1b[?25h")
+    assert hidden < shown
+    assert not list((out / "checkpoints").glob("checkpoint-*"))
+    os.close(ours)
+
+
+def read_until(terminal: int, pattern: str, within_s: float) -> str:
+    """What comes from a terminal until it has the pattern; raises AssertionError where it does not come in time."""
+    text, end = "", time.monotonic() + within_s
+    while not re.search(pattern, text):
+        assert time.monotonic() < end, text
+        if select.select([terminal], [], [], 0.2)[0]:
+            text += os.read(terminal, 1 << 16).decode("utf-8", "replace")
+    return text
+
+
+@pytest.mark.browser
+def test_what_takes_long_says_so_where_there_is_no_terminal(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(tiny, tmp_path / "run", "--max_steps", "1", "--cold_start_steps", "3") == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"^cold start (\d)/3  loss \d+\.\d{3}$", said, re.MULTILINE) == ["1", "2", "3"]
+    assert said.index("\nevaluating held-out prompts\n") < said.index("held out: ")
 
 
 BAD = [
