@@ -3,7 +3,8 @@
 Off CUDA, TRL's fused head projects every position of the batch onto the vocabulary, twice (its backward recomputes
 each tile). With a vocabulary of 49,152 that is nearly half of a 135M model's update. Here only completions are
 projected, a tile of tokens at a time (`_TiledLogps`), by the model's own forward pass: whatever it does to its logits
-(scales them, caps them) is done.
+(scales them, caps them) is done. And rows that share a prompt share its forward and backward pass (`_from_prompts`);
+`by_prompt` brings such rows together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 PER_TOKEN = (
     *("completion_ids", "completion_mask", "advantages", "weights", "loss_mask"),
@@ -62,12 +65,42 @@ def _rows(
     causal = model.get_base_model() if hasattr(model, "get_base_model") else model
     width = mask_BT.size(1)
     with autocast():
-        body = causal.base_model(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False)
+        body = _from_prompts(causal, ids_BS, attention_BS, width)
+        if body is None:
+            body = causal.base_model(input_ids=ids_BS, attention_mask=attention_BS, use_cache=False)
     hidden_NH = body.last_hidden_state[:, -width - 1 : -1][mask_BT]  # what predicts a token stands before it
     head = _Head(causal, body, temperature, autocast)
     own_N, entropy_N = tiled_logps(hidden_NH, ids_BS[:, -width:][mask_BT], head, head.trained)
     blank_BT = own_N.new_zeros(mask_BT.shape)
     return blank_BT.masked_scatter(mask_BT, own_N), blank_BT.masked_scatter(mask_BT, entropy_N)
+
+
+def _from_prompts(causal: Any, ids_BS: Tensor, attention_BS: Tensor, width: int) -> Any:
+    """The backbone's output from the prompts' last position on, each prompt computed once; None where that is no gain.
+
+    Gradients reach a prompt through its keys and values, summed over its rows. Layers that keep anything else than all
+    keys and values (a window, a state) are left to the plain forward pass, and so is activation checkpointing, under
+    which transformers keeps nothing.
+    """
+    prompts_BP, mask_BP = ids_BS[:, :-width], attention_BS[:, :-width]
+    _, prompt_B = torch.unique(torch.cat([prompts_BP, mask_BP], dim=1), dim=0, return_inverse=True)
+    rows_U = [int((prompt_B == u).nonzero()[0]) for u in range(int(prompt_B.max()) + 1)]
+    cache = DynamicCache(config=causal.config)
+    plain = bool(cache.layers) and all(type(layer) is DynamicLayer for layer in cache.layers)
+    checkpointing = any(getattr(module, "gradient_checkpointing", False) for module in causal.modules())
+    if len(rows_U) == len(ids_BS) or not plain or checkpointing:
+        return None
+    backbone = causal.base_model
+    body = backbone(input_ids=prompts_BP[rows_U], attention_mask=mask_BP[rows_U], past_key_values=cache, use_cache=True)
+    last_B1H = body.last_hidden_state[:, -1:][prompt_B]
+    if width > 1:  # the last token predicts nothing
+        cache.batch_select_indices(prompt_B)
+        ids_BT, attention_BT = ids_BS[:, -width:-1], attention_BS[:, :-1]
+        body = backbone(input_ids=ids_BT, attention_mask=attention_BT, past_key_values=cache, use_cache=True)
+        last_B1H = torch.cat([last_B1H, body.last_hidden_state], dim=1)
+    shown = {name: value for name, value in body.items() if name not in ("past_key_values", "cache")}
+    # One column more at the end, so that it reads as the output for whole rows does.
+    return type(body)(**{**shown, "last_hidden_state": torch.nn.functional.pad(last_B1H, (0, 0, 0, 1))})
 
 
 class _Given(torch.nn.Module):
@@ -166,17 +199,32 @@ def _entropy(logps_NV: Tensor) -> Tensor:
 
 
 def by_length(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same rows in as many micro-batches of the same sizes, the longest completions first.
+    """The same rows in as many micro-batches of the same sizes, the longest completions first."""
+    return _in_order(batches, _lengths(batches).argsort(descending=True, stable=True))
 
-    Tensors of (rows, ...) are reordered; what has no rows (a scalar, None) stays as it is in the first micro-batch.
-    """
-    lengths_B = torch.cat([b["completion_mask"].sum(1) for b in batches])
-    order = lengths_B.argsort(descending=True, stable=True)
+
+def by_prompt(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As `by_length`, but a prompt's rows together, prompts in the order of their longest completions."""
+    lengths_B = _lengths(batches)
+    _, prompt_B = torch.unique(torch.cat([b["prompt_ids"] for b in batches]), dim=0, return_inverse=True)
+    longest_U = torch.zeros_like(lengths_B[: int(prompt_B.max()) + 1]).scatter_reduce(0, prompt_B, lengths_B, "amax")
+    order_B = lengths_B.argsort(descending=True, stable=True)
+    for key_B in (prompt_B, -longest_U[prompt_B]):  # the last key is the first to sort by
+        order_B = order_B[key_B[order_B].argsort(stable=True)]
+    return _in_order(batches, order_B)
+
+
+def _lengths(batches: list[dict[str, Any]]) -> Tensor:
+    return torch.cat([b["completion_mask"].sum(1) for b in batches])
+
+
+def _in_order(batches: list[dict[str, Any]], order_B: Tensor) -> list[dict[str, Any]]:
+    """Tensors of (rows, ...) reordered; what has no rows (a scalar, None) stays in the micro-batch that it is in."""
     sizes = [len(b["completion_mask"]) for b in batches]
     out: list[dict[str, Any]] = [dict(b) for b in batches]
     for name, first in batches[0].items():
         if isinstance(first, Tensor) and first.dim() > 0 and len(first) == sizes[0]:
-            whole = torch.cat([b[name] for b in batches])[order]
+            whole = torch.cat([b[name] for b in batches])[order_B]
             for part, rows in zip(out, whole.split(sizes), strict=True):
                 part[name] = rows
     return out

@@ -29,7 +29,7 @@ from bot_grpo.errors import UserError
 from bot_grpo.eval_rows import EvalRows, own_random_numbers
 from bot_grpo.generation import GroupRollouts, seeds_of
 from bot_grpo.groups import Groups
-from bot_grpo.logprobs import by_length, completion_logps, without_padding
+from bot_grpo.logprobs import by_length, by_prompt, completion_logps, without_padding
 from bot_grpo.records import Records
 from bot_grpo.resume import Resumed, loading
 from bot_grpo.rewards import RewardCollector, Scored, local_rewards, step_rewards
@@ -336,8 +336,9 @@ class BoTGRPOTrainer(SealedCheckpoints, GRPOTrainer):
         inputs = super()._prepare_inputs(generation_batch)
         fresh, self._fresh = self._fresh and self.model.training, False
         if fresh and self._slices == self.current_gradient_accumulation_steps:
-            # Rows of like length together: less padding in each micro-batch. The loss is the same however they are cut.
-            self._buffered_inputs = by_length(self._buffered_inputs)
+            # The loss is the same however rows are cut: there is less to compute where those of a prompt come together
+            # (`completion_logps`), or else where those of like length do.
+            self._buffered_inputs = (by_prompt if self._compact_head else by_length)(self._buffered_inputs)
             inputs = self._buffered_inputs[self._step % self._slices]
         return inputs
 

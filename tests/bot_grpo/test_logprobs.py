@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from tiny_trainer import tiny_llama, with_lora
-from transformers import GraniteConfig, GraniteForCausalLM
+from transformers import (
+    GraniteConfig,
+    GraniteForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
 
-from bot_grpo.logprobs import by_length, completion_logps, tiled_logps
+from bot_grpo.logprobs import by_length, by_prompt, completion_logps, tiled_logps
 
 PROMPT, WIDTH = 3, 5
 LENGTHS_B = torch.tensor([5, 2, 0, 4])
@@ -69,6 +78,53 @@ def test_the_gradient_is_that_of_the_whole_softmax(batch: tuple[torch.Tensor, to
     torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-4, atol=1e-6)
 
 
+def groups(width: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Six rows of three prompts, not next to one another and one of them padded; completions up to `width` tokens."""
+    torch.manual_seed(0)
+    which, lengths = torch.tensor([0, 1, 0, 1, 2, 0]), torch.tensor([9, 2, 0, 4, 9, 1]).clamp(max=width)
+    mask_BT = torch.arange(width)[None] < lengths[:, None]
+    padded_BP = torch.ones(6, 7, dtype=torch.long)
+    padded_BP[which == 1, :3] = 0
+    ids_BS = torch.cat([torch.randint(0, 60, (3, 7))[which] * padded_BP, torch.randint(0, 60, (6, width))], dim=1)
+    return ids_BS, torch.cat([padded_BP, mask_BT.long()], dim=1), mask_BT
+
+
+SIZES = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+
+
+def model_of(kind: str) -> Any:
+    torch.manual_seed(0)
+    if kind == "mistral":  # keeps a window of keys and values only, so its rows go through whole
+        return MistralForCausalLM(MistralConfig(**SIZES, num_key_value_heads=2, sliding_window=4))
+    if kind == "qwen2":
+        return Qwen2ForCausalLM(Qwen2Config(**SIZES, num_key_value_heads=2))
+    model = tiny_llama()
+    if kind == "checkpointing":
+        model.train().gradient_checkpointing_enable()
+    return with_lora(model, warm=True) if kind == "lora" else model
+
+
+@pytest.mark.parametrize("width", [9, 1])
+@pytest.mark.parametrize(
+    ("kind", "shared"), [("llama", True), ("lora", True), ("qwen2", True), ("mistral", False), ("checkpointing", False)]
+)
+def test_a_prompt_is_computed_once_and_nothing_else_changes(kind: str, shared: bool, width: int) -> None:
+    ids_BS, attention_BS, mask_BT = groups(width)
+    weight_BT = torch.randn(mask_BT.shape)
+    found = []
+    for batch_size in (None, 1):  # one row at a time there is nothing to share
+        model, tokens = model_of(kind), []
+        model.get_input_embeddings().register_forward_pre_hook(lambda _, given, to=tokens: to.append(given[0].numel()))
+        logps_BT, entropies_BT = completion_logps(model, ids_BS, attention_BS, mask_BT, batch_size=batch_size)
+        (logps_BT * weight_BT).sum().backward()
+        slopes = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        found.append((logps_BT, entropies_BT, slopes))
+        whole = ids_BS.numel()
+        assert sum(tokens) == (3 * 7 + 6 * (width - 1) if shared and batch_size is None else whole)
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("trained", [False, True])
 @pytest.mark.parametrize("rows", [1, 7, 40, 100])
 def test_tiles_of_any_size_have_the_values_and_gradients_of_the_whole(trained: bool, rows: int) -> None:
@@ -122,3 +178,15 @@ def test_rows_of_like_length_come_together_and_none_is_lost() -> None:
     assert [b["completion_mask"].sum(1).tolist() for b in out] == [[6, 5], [2, 1]]
     assert [b["row"].tolist() for b in out] == [[1, 2], [3, 0]]
     assert all(b["scalar"].item() == 9 for b in out)
+
+
+def test_rows_of_a_prompt_come_together_the_longest_completion_first() -> None:
+    def part(prompts: list[int], lengths: list[int], first: int) -> dict[str, torch.Tensor]:
+        mask_BT = (torch.arange(6)[None] < torch.tensor(lengths)[:, None]).long()
+        ids_BP = torch.tensor(prompts)[:, None].repeat(1, 3)
+        return {"prompt_ids": ids_BP, "completion_mask": mask_BT, "row": torch.arange(first, first + len(lengths))}
+
+    out = by_prompt([part([7, 4, 7], [1, 6, 4], 0), part([4, 2, 2], [2, 3, 5], 3)])
+    assert [b["row"].tolist() for b in out] == [[1, 3, 5], [4, 2, 0]]
+    assert [b["prompt_ids"][:, 0].tolist() for b in out] == [[4, 4, 2], [2, 7, 7]]
+    assert [b["completion_mask"].sum(1).tolist() for b in out] == [[6, 2, 5], [3, 4, 1]]

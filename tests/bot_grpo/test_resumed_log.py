@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def watch(folder: Path, history: list[dict[str, Any]], logs: list[dict[str, Any]
     log, lost = RunLog(run, console=Console(file=io.StringIO())), StopOnUnscored(0.5)
     state, stops = TrainerState(log_history=history, max_steps=10, is_world_process_zero=True), []
     for callback in (log, lost):
-        callback.on_train_begin(None, state, TrainerControl())
+        callback.on_train_begin(SimpleNamespace(eval_on_start=False), state, TrainerControl())
     for row in logs:
         control, state.global_step = TrainerControl(), row["step"]
         for callback in (log, lost):
