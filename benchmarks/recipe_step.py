@@ -1,6 +1,6 @@
 """A training step of a recipe, against the same recipe in an older checkout or with other settings, by turns.
 
-    git worktree add /tmp/first 2840fcb      # the first version of react-smollm2-cpu
+    git worktree add /tmp/first edaf80a      # an early version of react-smollm2-cpu, the first that runs
     python benchmarks/recipe_step.py --against /tmp/first [--config react-smollm2-cpu] [--steps 3] [--turns 2]
     python benchmarks/recipe_step.py --settings "--model_dtype bfloat16 --bf16 true"    # of the one compared with
 
