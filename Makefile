@@ -36,7 +36,7 @@ train: setup  ## the main job: SmolLM2-135M learns to write React components, on
 	@$(VENV)/bin/bot-grpo train --config react-smollm2-cpu $(ARGS)
 
 test: setup  ## the tests (what .ci/run calls); the slow ones are left out
-	@$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-slow: setup  ## the slow tests: minutes each
 	@$(PY) -m pytest -m slow $(ARGS)

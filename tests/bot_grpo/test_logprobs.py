@@ -101,12 +101,15 @@ def model_of(kind: str) -> Any:
     model = tiny_llama()
     if kind == "checkpointing":
         model.train().gradient_checkpointing_enable()
+    if kind == "eager":
+        model.set_attn_implementation("eager")
     return with_lora(model, warm=True) if kind == "lora" else model
 
 
 @pytest.mark.parametrize("width", [9, 1])
 @pytest.mark.parametrize(
-    ("kind", "shared"), [("llama", True), ("lora", True), ("qwen2", True), ("mistral", False), ("checkpointing", False)]
+    ("kind", "shared"),
+    [("llama", True), ("eager", True), ("lora", True), ("qwen2", True), ("mistral", False), ("checkpointing", False)],
 )
 def test_a_prompt_is_computed_once_and_nothing_else_changes(kind: str, shared: bool, width: int) -> None:
     ids_BS, attention_BS, mask_BT = groups(width)
