@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bot_grpo.errors import UserError
+from bot_grpo.invoked import program
 from tasks.hub import is_of_the_client, lost
 
 
@@ -56,7 +57,7 @@ def push(folder: Path, repo: str, *, private: bool | None = None, message: str =
 
 
 def _kept(folder: Path, repo: str, what: str) -> UserError:
-    again = f"bot-grpo export {folder} --push-to-hub {repo}"
+    again = f"{program()} export {folder} --push-to-hub {repo}"
     return UserError(f"{what}; the export is whole in {folder}, and can be pushed again: {again}")
 
 

@@ -42,6 +42,7 @@ class RunLog(TrainerCallback):
         self._task: Any = None
         self._started = 0.0
         self._step_seconds = 0.0
+        self._first: tuple[int, float] | None = None  # steps done, and the clock, when this process began to train
         self._alarms = Alarms(w_g, sampler_gap)
         self._stop_on_alarm = stop_on_alarm
         self.stopped_by = ""  # names of the alarms that ended the run
@@ -85,6 +86,7 @@ class RunLog(TrainerCallback):
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._step_seconds = time.perf_counter() - self._started if self._started else 0.0
         self._started = time.perf_counter()
+        self._first = self._first or (state.global_step, self._started)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._step_seconds = time.perf_counter() - self._started
@@ -121,12 +123,17 @@ class RunLog(TrainerCallback):
             doing = "  evaluating" if evaluates else ""
             self._bar.update(self._task, completed=state.global_step, description=text + doing)
         else:
-            left = (state.max_steps - state.global_step) * self._step_seconds
-            self._say(f"step {state.global_step:>4}/{state.max_steps}  {text}  ETA {_clock(left)}")
+            self._say(f"step {state.global_step:>4}/{state.max_steps}  {text}  ETA {_clock(self._left(state))}")
         if self.trainer is not None and row.get("unscored"):
             self.unscored = unscored(self.trainer.collector.batch)
             self._say(f"step {state.global_step:>4}  {self.unscored}")
         return row
+
+    def _left(self, state: Any) -> float:
+        """Seconds, by the mean of the steps so far and of the evaluations between them."""
+        done, since = self._first or (state.global_step, 0.0)
+        spent = time.perf_counter() - since
+        return (state.max_steps - state.global_step) * spent / max(1, state.global_step - done)
 
     def _sound(self, row: dict[str, Any], control: Any) -> None:
         fresh = self._alarms.step(row)

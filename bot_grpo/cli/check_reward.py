@@ -11,6 +11,7 @@ from typing import Any
 
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
+from bot_grpo.invoked import program
 from bot_grpo.reward_sources import in_options
 from bot_grpo.waiting import told_when_slow
 from reward_models.base import Rollout, TokenRewardModel
@@ -68,7 +69,9 @@ def main(argv: list[str]) -> int:
     if found:
         print(f"not fit: {counted(len(found), 'problem')}")
         return 1
-    print(f"fit; score something with it: bot-grpo score --reward {args.name} --input replies.jsonl --html scores.html")
+    print(
+        f"fit; score something with it: {program()} score --reward {args.name} --input replies.jsonl --html scores.html"
+    )
     return 0
 
 

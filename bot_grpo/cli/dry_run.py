@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -25,6 +26,10 @@ def dry_run(args: BoTGRPOConfig, hardware: Hardware, gpu: str | None) -> int:
     gpu = gpu or hardware.gpu
     room = gpu_bytes(gpu) if gpu is not None else None
     check_settings(args)
+    for name in ("prompts", "eval_source"):
+        path = Path(str(getattr(args, name) or ""))
+        if path.suffix in {".jsonl", ".csv", ".parquet"} and not path.is_file():
+            raise UserError(f"{name}: there is no file {path}")
     found = sizes(str(args.model))
     processes = max(args.world_size, hardware.processes)
     needs = estimate(found, plan(args, found, processes, room))

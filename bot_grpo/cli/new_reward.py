@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bot_grpo.cli.parser import Parser
 from bot_grpo.errors import UserError
+from bot_grpo.invoked import program
 
 _TEMPLATE = Path(__file__).resolve().parent.parent / "templates" / "new_reward.py.txt"
 
@@ -40,7 +41,7 @@ def main(argv: list[str]) -> int:
         raise UserError(f"cannot write {target}: {error.strerror}") from error
     name = f"{target}:{class_name}"
     print(f"wrote {target}; edit it, then")
-    print(f"  check it:         bot-grpo check-reward {name}")
-    print(f"  score with it:    bot-grpo score --reward {name} --input replies.jsonl --html scores.html")
-    print(f"  train against it: bot-grpo train --config react-smollm2-cpu --rewards {name}")
+    print(f"  check it:         {program()} check-reward {name}")
+    print(f"  score with it:    {program()} score --reward {name} --input replies.jsonl --html scores.html")
+    print(f"  train against it: {program()} train --config react-smollm2-cpu --rewards {name}")
     return 0

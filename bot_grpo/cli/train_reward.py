@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bot_grpo.cli.parser import Parser, in_options
 from bot_grpo.disk import full_disk_explained
 from bot_grpo.errors import UserError
+from bot_grpo.invoked import program
 from bot_grpo.pages import check_folder
 from reward_models.errors import RewardError
 from sandbox.words import counted
@@ -90,7 +91,7 @@ def main(argv: list[str]) -> int:
     print(_results(made))
     print(f"wrote {output}; its README.md is the model card. Use it:")
     arguments = json.dumps({"model": str(output)})
-    print(f"  bot-grpo score --reward learned --args '{arguments}' --input FILE --html FILE.html")
+    print(f"  {program()} score --reward learned --args '{arguments}' --input FILE --html FILE.html")
     return 0
 
 

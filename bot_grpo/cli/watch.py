@@ -10,6 +10,7 @@ from rich.live import Live
 
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
+from bot_grpo.invoked import program
 from bot_grpo.rundir import is_held
 from bot_grpo.watch import COMPLETIONS, Snapshot, screen, take
 
@@ -67,9 +68,9 @@ def _follow(path: Path, every: float, completions: int, console: Console) -> Non
 
 
 def _farewell(shot: Snapshot, path: Path, console: Console) -> None:
-    text = f"pictures and every completion: bot-grpo report {path}"
+    text = f"pictures and every completion: {program()} report {path}"
     if shot.deserted:
-        text = f"no process is at work on it; go on with: bot-grpo train --config {path}/config.yaml --resume auto"
+        text = f"no process is at work on it; go on with: {program()} train --config {path}/config.yaml --resume auto"
     console.print(text, soft_wrap=True, markup=False)
 
 

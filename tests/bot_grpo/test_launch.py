@@ -141,6 +141,17 @@ def test_a_process_of_several_starts_no_more(
     assert "already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("setting", ["prompts", "eval_source"])
+def test_a_dry_run_says_that_a_file_is_not_there(
+    setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--config", "react-smollm2-cpu", f"--{setting}", str(tmp_path / "mine.jsonl"), "--dry-run"]
+    assert main(["train", *flags]) == 2
+    assert capsys.readouterr().err == f"bot-grpo train: {setting}: there is no file {tmp_path}/mine.jsonl\n"
+    (tmp_path / "mine.jsonl").touch()
+    assert main(["train", *flags]) == 0
+
+
 def test_a_dry_run_is_for_the_processes_that_would_start(capsys: pytest.CaptureFixture[str]) -> None:
     main(["train", "--config", "react-qwen2.5-3b-8gpu", "--nproc", "8", "--dry-run"])
     said = capsys.readouterr().out

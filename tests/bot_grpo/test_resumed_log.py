@@ -54,3 +54,21 @@ def test_alarms_and_stops_come_when_they_would_have_come(at: int, tmp_path: Path
 def test_a_run_that_stopped_unscored_has_as_many_steps_again(tmp_path: Path) -> None:
     assert watch(tmp_path, LOGS[:8], LOGS[8:])[1] == []
     assert watch(tmp_path, LOGS[:8], [*LOGS[8:], LOGS[9] | {"step": 11}])[1] == [11]
+
+
+def test_the_time_left_is_by_the_mean_of_all_steps_and_evaluations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([100.0, 130.0, 130.0, 150.0, 160.0, 160.0])
+    monkeypatch.setattr("bot_grpo.progress.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    run, said = RunDir(tmp_path / "run"), io.StringIO()
+    run.create(resume=True)
+    log = RunLog(run, console=Console(file=said, width=500))
+    state, control = TrainerState(global_step=2, max_steps=10, is_world_process_zero=True), TrainerControl()
+    for step in (3, 4):  # resumed at step 2: 30 s, 20 s of evaluation, 10 s
+        log.on_step_begin(None, state, control)
+        state.global_step = step
+        log.on_step_end(None, state, control)
+        if step == 4:
+            log.on_log(None, state, control, logs={"loss": 0.0, "reward": 0.5, "step": step})
+    assert said.getvalue().rstrip().endswith("ETA 3:00")  # six steps of 30 s
