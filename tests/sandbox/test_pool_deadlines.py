@@ -81,7 +81,7 @@ def test_a_page_that_hangs_without_a_cpu_is_given_up_after_its_own_time() -> Non
                 os.kill(pid, signal.SIGSTOP)
                 stopped.add(pid)
 
-    with Sandbox(timeout_s=6) as sandbox:
+    with Sandbox(timeout_s=10) as sandbox:  # a page on a busy machine needs seconds for its 0.8 s
         sandbox.run([page("first")])
         begun = time.monotonic()
         with meanwhile(stop):
@@ -91,7 +91,7 @@ def test_a_page_that_hangs_without_a_cpu_is_given_up_after_its_own_time() -> Non
     assert len(stopped) == 2  # it was tried twice
     assert hung.status is Status.OK
     assert [r.reason for r in hung.requirements] == ["the page hung"] * 5
-    assert took_s < 6 * PATIENCE
+    assert took_s < 10 * PATIENCE
     assert fine.status is Status.OK
 
 
