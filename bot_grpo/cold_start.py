@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase, Trainer, TrainerCallback, TrainingArguments
 
-from bot_grpo.rundir import whole_folder
+from bot_grpo.rundir import folder_once
 
 IGNORED = -100
 _WEIGHTS, _ABOUT = "weights.pt", "about.json"
@@ -101,19 +102,30 @@ def cold_start(
     return float(trainer.train().training_loss)
 
 
-def keep(folder: Path, model: Any, about: Mapping[str, Any]) -> None:
-    """Leave what was learned in a folder of its own, with what it is of (JSON), whole or not at all."""
+def name_of(model: Any, data: Demonstrations, settings: Mapping[str, Any]) -> str:
+    """A name that two cold starts share if they begin with the same weights, answers and settings."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for name, parameter in model.named_parameters():
+        digest.update(f"{name} {parameter.dtype} {parameter.requires_grad}".encode())
+        digest.update(parameter.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    for i in range(len(data)):
+        digest.update(json.dumps({key: value.tolist() for key, value in data[i].items()}).encode())
+    return digest.hexdigest()[:16]
+
+
+def keep(folder: Path, model: Any, loss: float) -> None:
+    """Leave what was learned in a folder of its own, whole or not at all, unless another run has done so."""
     learned = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-    with whole_folder(folder) as scratch:
+    with folder_once(folder) as scratch:
         torch.save(learned, scratch / _WEIGHTS)
-        (scratch / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        (scratch / _ABOUT).write_text(json.dumps({"loss": loss}), encoding="utf-8")
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    """What the cold start in a folder is of; empty where there is none."""
-    with suppress(OSError, ValueError):
-        return dict(json.loads((folder / _ABOUT).read_text(encoding="utf-8")))
-    return {}
+def kept_loss(folder: Path) -> float | None:
+    """The loss of the cold start that a folder keeps; None where there is none."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return float(json.loads((folder / _ABOUT).read_text(encoding="utf-8"))["loss"])
+    return None
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from bot_grpo.cli.train import parse
 from bot_grpo.compare_run import Planned, arm_name
 from bot_grpo.errors import UserError
 
+COLD_STARTS = "cold-starts"  # a folder beside the cells
 _SETTINGS = ("algorithm_settings", "reward_settings")
 
 
@@ -27,8 +28,9 @@ class Arm:
     config: Mapping[str, Any]
 
     def cell(self, study: Path, seed: int) -> Planned:
-        """Its cell of that seed."""
-        return Planned(self.name, seed, study / f"{self.name}-seed{seed}", (*self.flags, "--seed", str(seed)))
+        """Its cell of that seed. Cells that would do the same cold start do it once."""
+        flags = ("--cold_starts", str(study / COLD_STARTS), *self.flags, "--seed", str(seed))
+        return Planned(self.name, seed, study / f"{self.name}-seed{seed}", flags)
 
 
 def make_arms(

@@ -27,7 +27,10 @@ Curve = Sequence[tuple[int, float]]
 """(step, value) of a metric at each evaluation, steps rising."""
 
 _NAME = re.compile(r"(?P<arm>.+)-seed(?P<seed>\d+|N)")
-_OWN = {"algorithm", "algorithm_settings", "seed", "output_dir", "started", "versions", "commit", "completions_a_step"}
+_OWN = {
+    *("algorithm", "algorithm_settings", "seed", "output_dir", "cold_starts"),
+    *("started", "versions", "commit", "completions_a_step"),
+}
 _MACHINES = {"model_dtype", "bf16"}
 """What `model_dtype: fast` takes from the machine: a study may go on, or be repeated, on another one."""
 _TRL = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "num_iterations": 1, "num_generations": 8}

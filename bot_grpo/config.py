@@ -151,6 +151,13 @@ class BoTGRPOConfig(GRPOConfig):
         },
     )
     cold_start_learning_rate: float = field(default=3e-4, metadata={"help": "Learning rate of the supervised steps."})
+    cold_starts: str | None = field(
+        default=None,
+        metadata={
+            "help": "Folder that keeps cold starts for other runs: one of the same weights, answers and settings that "
+            "is there is taken, and not done again."
+        },
+    )
     eval_prompts: int = field(default=48, metadata={"help": "Held-out prompts an evaluation; 0 for none."})
     sandbox_workers: str = field(
         default="1",

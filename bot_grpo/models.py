@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +14,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 
 from bot_grpo.errors import UserError
 from bot_grpo.hub import check_there
+from bot_grpo.rundir import folder_once
 
 EMBEDDED = "smollm2-135m"
 
@@ -50,9 +49,7 @@ def embedded_path() -> Path:
         return target
     from transformers import GgufConfig
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".converting-", dir=target.parent))
-    try:
+    with folder_once(target) as scratch:
         model = AutoModelForCausalLM.from_pretrained(
             gguf.parent,
             gguf_file=gguf.name,
@@ -62,13 +59,6 @@ def embedded_path() -> Path:
         tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
         model.save_pretrained(scratch)
         tokenizer.save_pretrained(scratch)
-        try:
-            scratch.rename(target)
-        except OSError:  # another process was first
-            if not (target / "config.json").exists():
-                raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return target
 
 

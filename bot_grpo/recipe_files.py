@@ -56,6 +56,12 @@ def parts() -> list[list[str]]:
     return [sorted(p.stem for p in (RECIPES / part).glob("*.yaml")) for part in _PARTS]
 
 
+def _all_names() -> str:
+    """Every recipe, in a line: whole ones by name, the others by their parts."""
+    combined = "-".join(f"({'|'.join(names)})" for names in parts())
+    return f"{', '.join(whole())}, and {combined}"
+
+
 def read_recipe(name: str) -> Recipe:
     """A YAML file, or the recipe of that name. Raises UserError: there is none, or it is no mapping of settings."""
     if Path(name).is_file():
@@ -66,7 +72,7 @@ def read_recipe(name: str) -> Recipe:
         files = [RECIPES / part / f"{one}.yaml" for part, one in zip(_PARTS, _combined()[name], strict=True)]
     else:
         close = difflib.get_close_matches(name, recipe_names(), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"recipes: {', '.join(recipe_names())}"
+        hint = f"did you mean {' or '.join(close)}?" if close else f"recipes: {_all_names()}"
         raise UserError(f"no config {name!r}: neither a file nor a recipe ({hint})")
     settings: dict[str, Any] = {}
     for file in files:

@@ -72,7 +72,7 @@ def ended(resume: str | None, run: RunDir, steps: int) -> bool:
 # -- the settings -----------------------------------------------------------------------------------------------------
 
 _MAY_DIFFER = {
-    *("output_dir", "max_steps", "resume", "resume_from_checkpoint"),
+    *("output_dir", "cold_starts", "max_steps", "resume", "resume_from_checkpoint"),
     # how the batch is cut; `together.check` and `check_same` hold it and the updates on it
     *("per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation"),
     *("activation_checkpointing", "gradient_checkpointing", "torch_empty_cache_steps"),

@@ -13,6 +13,7 @@ import platform
 import shutil
 import subprocess
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -259,6 +260,26 @@ def whole_folder(target: Path, *, makes: bool = True) -> Iterator[Path]:
         target.rename(old)
     scratch.rename(target)
     shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def folder_once(target: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes `target` at the end, unless another process was first; then that one stays.
+
+    For what is the same whoever makes it. Who dies before the end has changed nothing.
+    """
+    scratch = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    scratch.mkdir(parents=True)
+    try:
+        yield scratch
+        set_ordinary_modes(scratch)
+        try:
+            scratch.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def config_of(model: Path) -> tuple[Path, dict[str, Any]] | None:

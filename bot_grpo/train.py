@@ -7,9 +7,11 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import gather_object
 from datasets import Dataset
 from peft import LoraConfig, get_peft_model
 from rich.console import Console
@@ -17,7 +19,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from bot_grpo import models, together, tracking, vllm_setup
 from bot_grpo.allocator import keep_freed_memory
-from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, load_kept
+from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept_loss, load_kept, name_of
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.invoked import program
@@ -163,41 +165,35 @@ def _dataset(args: BoTGRPOConfig, rows: Sequence[TaskRow]) -> Dataset:
 def _cold_start(
     args: BoTGRPOConfig, model: Any, tokenizer: Any, rows: Sequence[TaskRow], run: RunDir, console: Console
 ) -> None:
-    folder, settings = run.checkpoints / COLD_START, args.changed() | {"output_dir": ""}
-    about = kept(folder)
-    if about.get("settings") == settings:  # of a run that was stopped before its first checkpoint
-        load_kept(folder, model)
-        _told_cold_start(args, about["loss"], run, console)
-        return
     taught = [r for r in rows if r.reference]
     if not taught:
         raise UserError("cold_start_steps needs rows with a `reference` answer, and these prompts have none")
     prompts, answers = [messages(args, r.prompt) for r in taught], [r.reference or "" for r in taught]
     data = Demonstrations(tokenizer, prompts, answers, _mapping(args.chat_template_kwargs))
-    with LossProgress(console, "cold start") as shown:
-        loss = cold_start(
-            model,
-            data,
-            steps=args.cold_start_steps,
-            batch_size=args.cold_start_batch_size,
-            micro_batch_size=args.per_device_train_batch_size,
-            learning_rate=args.cold_start_learning_rate,
-            seed=args.seed,
-            output_dir=str(run.checkpoints),
-            use_cpu=args.use_cpu or not torch.cuda.is_available(),
-            bf16=bool(args.bf16),
-            callbacks=[shown],
-        )
-    if args.process_index == 0:
-        keep(folder, model, {"settings": settings, "loss": loss})
-    _told_cold_start(args, loss, run, console)
-
-
-def _told_cold_start(args: BoTGRPOConfig, loss: float, run: RunDir, console: Console) -> None:
+    settings: dict[str, Any] = {
+        "steps": args.cold_start_steps,
+        "batch_size": args.cold_start_batch_size,
+        "micro_batch_size": args.per_device_train_batch_size,
+        "learning_rate": args.cold_start_learning_rate,
+        "seed": args.seed,
+        "bf16": bool(args.bf16),
+    }
+    folder = Path(args.cold_starts or run.checkpoints / COLD_START).expanduser() / name_of(model, data, settings)
+    found, taken = gather_object([kept_loss(folder)]), ""
+    loss = None if None in found else found[0]  # by what every process sees, so that none trains alone
+    if loss is not None:  # this run's, stopped before its first checkpoint, or another's that began the same
+        load_kept(folder, model)
+        taken = f", taken from {folder}"
+    else:
+        with LossProgress(console, "cold start") as shown:
+            use_cpu, scratch = args.use_cpu or not torch.cuda.is_available(), str(run.checkpoints)
+            loss = cold_start(model, data, **settings, output_dir=scratch, use_cpu=use_cpu, callbacks=[shown])
+        if args.process_index == 0:
+            keep(folder, model, loss)
     if args.process_index == 0:
         run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
     steps = counted(args.cold_start_steps, "supervised step")
-    console.print(f"cold start: {steps} on reference answers, loss {loss:.3f}")
+    console.print(f"cold start: {steps} on reference answers, loss {loss:.3f}{taken}", soft_wrap=True)
 
 
 def _reward_settings(args: BoTGRPOConfig) -> dict[str, Any]:

@@ -1,11 +1,16 @@
-"""What every test has: a search path for modules of its own."""
+"""What every test has: a search path for modules of its own, and a Ctrl-C that can be heard."""
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+# A shell starts what runs in its background with SIGINT ignored, and children inherit that: none would hear Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -30,6 +30,7 @@ examples:
   bot-grpo eval react --model runs/mine --limit 48 --compare evals/react-smollm2-135m
 """
 BACKENDS = ("hf", "vllm", "openai")
+MODEL = "smollm2-135m"
 
 
 def main(argv: list[str]) -> int:
@@ -49,7 +50,7 @@ def main(argv: list[str]) -> int:
 
         check_address(args.base_url)
     else:
-        policy_folder(args.model)
+        _check_model(policy_folder(args.model), run.path)
     run.begin(_settings(args), problems, args.n)
     try:
         known = run.wanted(wanted)
@@ -72,6 +73,15 @@ def main(argv: list[str]) -> int:
         task.close()
 
 
+def _check_model(folder: str, output: Path) -> None:
+    """Raise UserError for a model that is nowhere, before a new evaluation leaves a folder and says what it will do."""
+    if output.exists() or folder == MODEL or Path(folder).expanduser().is_dir():
+        return  # what is there may have all its samples; what is in a folder needs no look
+    from bot_grpo.models import resolve
+
+    resolve(folder)
+
+
 def _parser() -> Parser:
     parser = Parser(
         prog="bot-grpo eval",
@@ -81,7 +91,7 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("task", choices=["aime", "react"], help="aime: answers from 0 to 999; react: components, in the sandbox")
-    add("--model", default="smollm2-135m", metavar="M", help="what to sample from (default smollm2-135m)")
+    add("--model", default=MODEL, metavar="M", help=f"what to sample from (default {MODEL})")
     add("--backend", choices=BACKENDS, default="hf", help="the engine (default hf: this process, without vLLM)")
     add("--n", type=int, metavar="N", help="samples a problem (default 64; react 1)")
     add("--k", metavar="K,K", help="values of k (default: 1, 2, 4, ... and n)")

@@ -300,6 +300,15 @@ def test_a_mistake_is_one_line(
     assert says in refused(on_disk(policy, data, tmp_path / "out", *more), capsys)
 
 
+@pytest.mark.parametrize("name", ["./nowhere", "smollm-135m"])
+def test_a_model_that_is_nowhere_leaves_nothing_and_announces_nothing(
+    name: str, policy: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(on_disk(policy, data, tmp_path / "out", "--model", name)) == 2
+    assert capsys.readouterr().out == ""
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_mistake_before_the_first_sample_binds_to_nothing(policy: Path, data: Path, tmp_path: Path) -> None:
     assert main(on_disk(policy, data, tmp_path / "out", "--max-tokens", "120")) == 2
     assert main(on_disk(policy, data, tmp_path / "out", "--max-tokens", "4")) == 0

@@ -158,6 +158,24 @@ def test_what_takes_long_says_so_where_there_is_no_terminal(
     assert said.index("\nevaluating held-out prompts\n") < said.index("held out: ")
 
 
+@pytest.mark.browser
+def test_a_kept_cold_start_is_taken_by_a_run_that_would_do_the_same(
+    straight: Path, tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starts = tmp_path / "starts"
+    keeping = ["--cold_starts", str(starts)]
+    assert train(tiny, tmp_path / "first", *keeping, "--max_steps", "1", "--algorithm", "grpo") == 0
+    (kept,) = starts.iterdir()
+    assert "taken from" not in capsys.readouterr().out
+    assert train(tiny, tmp_path / "second", *keeping, "--max_steps", "4") == 0
+    assert "on reference answers, loss " in (said := capsys.readouterr().out)
+    assert f", taken from {kept}\n" in said
+    assert list(starts.iterdir()) == [kept]
+    # The run is the one that does its own cold start, to the digit.
+    second = RunDir(tmp_path / "second").read_metrics()
+    assert without_times(second) == without_times(RunDir(straight).read_metrics())
+
+
 BAD = [
     (["--algorithm", "bot_grop"], "did you mean 'bot_grpo'"),
     (["--algorithm", "gpro"], "'grpo'"),
