@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import shutil
 import sys
+import textwrap
 import time
 import warnings
 from dataclasses import replace
@@ -264,32 +266,32 @@ def _help() -> None:
 
     print(f"usage: bot-grpo train [--config RECIPE_OR_FILE] [--SETTING VALUE ...]\n\n{EXAMPLE}")
     tasks, names, hardware = (", ".join(part) for part in parts())
-    print(
-        f"recipes: {', '.join(whole())}\n"
-        f"  and TASK-MODEL-HARDWARE of: {tasks}; {names}; {hardware}\n\n"
-        "only look:\n"
-        f"  --{'dry-run':<26} print the settings and an estimate of the memory, without a model; nothing is written\n"
-        f"  --{'gpu':<26} the GPU that --dry-run compares with: 24GB, 80GB, ...\n\n"
-        "several processes:\n"
-        f"  --{'nproc':<26} train in so many processes, by accelerate launch: a GPU each, or on CPUs\n"
-        f"  --{'accelerate':<26} how: {', '.join(config_names())}, or a config of accelerate (default: ddp)\n\n"
-        "settings of this project:"
-    )
+    print(f"recipes: {', '.join(whole())}\n  and TASK-MODEL-HARDWARE of: {tasks}; {names}; {hardware}\n\nonly look:")
+    _option("dry-run", "print the settings and an estimate of the memory, without a model; nothing is written")
+    _option("gpu", "the GPU that --dry-run compares with: 24GB, 80GB, ...")
+    print("\nseveral processes:")
+    _option("nproc", "train in so many processes, by accelerate launch: a GPU each, or on CPUs")
+    _option("accelerate", f"how: {', '.join(config_names())}, or a config of accelerate (default: ddp)")
+    print("\nsettings of this project:")
     base = {f.name for f in dataclasses.fields(GRPOConfig)}
     for f in dataclasses.fields(BoTGRPOConfig):
         if f.name not in base:
             default = {} if f.name.endswith("_settings") else f.default
-            print(f"  --{f.name:<26} {f.metadata.get('help', '')} (default: {default})")
+            _option(f.name, f"{f.metadata.get('help', '')} (default: {default})")
     print("\nsettings of TRL and transformers that matter most:")
     for name in ("output_dir", "max_steps", "num_generations", "per_device_train_batch_size",
                  "gradient_accumulation_steps", "learning_rate", "max_completion_length", "temperature", "seed",
                  "eval_steps", "save_steps", "num_iterations", "use_vllm", "report_to"):  # fmt: skip
         field = BoTGRPOConfig.__dataclass_fields__[name]
-        print(f"  --{name:<26} {' '.join(str(field.metadata.get('help', '')).split())[:150]}")
-    print(
-        "\npublishing:\n"
-        f"  --{'push_to_hub':<26} when all steps are done, write RUN/export (`bot-grpo export`) and upload it\n"
-        f"  --{'hub_model_id':<26} where to: OWNER/NAME; the token is the one of `hf auth login` or HF_TOKEN\n"
-        f"  --{'hub_private_repo':<26} a repository that is made is private"
-    )
+        _option(name, textwrap.shorten(str(field.metadata.get("help", "")), 150, placeholder=" ..."))
+    print("\npublishing:")
+    _option("push_to_hub", "when all steps are done, write RUN/export (`bot-grpo export`) and upload it")
+    _option("hub_model_id", "where to: OWNER/NAME; the token is the one of `hf auth login` or HF_TOKEN")
+    _option("hub_private_repo", "a repository that is made is private")
     print("\nevery other field of trl.GRPOConfig is a setting too; on the command line and in a config alike")
+
+
+def _option(name: str, text: str) -> None:
+    """Print an option as argparse does: its text in a column of its own, as wide as the terminal lets it be."""
+    width, indent = max(50, shutil.get_terminal_size().columns - 2), " " * 31
+    print(textwrap.fill(f"  --{name:<26} {text}", width, subsequent_indent=indent, break_on_hyphens=False))

@@ -176,6 +176,15 @@ def test_a_kept_cold_start_is_taken_by_a_run_that_would_do_the_same(
     assert without_times(second) == without_times(RunDir(straight).read_metrics())
 
 
+def test_help_is_as_wide_as_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    assert main(["train", "--help"]) == 0
+    options = capsys.readouterr().out.partition("only look:\n")[2]
+    assert "\n  --cold_starts                Folder that keeps cold starts" in options
+    (last,) = [line for line in options.splitlines() if len(line) > 70]
+    assert last.startswith("every other field of trl.GRPOConfig")
+
+
 BAD = [
     (["--algorithm", "bot_grop"], "did you mean 'bot_grpo'"),
     (["--algorithm", "gpro"], "'grpo'"),
