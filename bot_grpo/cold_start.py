@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase, Trainer, TrainerCallback, TrainingArguments
 
+from bot_grpo.resume import UNREADABLE
 from bot_grpo.rundir import folder_once
 
 IGNORED = -100
@@ -102,9 +103,19 @@ def cold_start(
     return float(trainer.train().training_loss)
 
 
-def name_of(model: Any, data: Demonstrations, settings: Mapping[str, Any]) -> str:
-    """A name that two cold starts share if they begin with the same weights, answers and settings."""
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+class Kept(NamedTuple):
+    """What a cold start came to: its mean loss (nats a token) and the weights that it trained, by name."""
+
+    loss: float
+    weights: dict[str, Tensor]
+
+
+def name_of(model: Any, data: Demonstrations, about: Mapping[str, Any]) -> str:
+    """A name that two cold starts share where they begin with the same weights, answers and `about`.
+
+    `about` is whatever else they depend on, as JSON takes it.
+    """
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for name, parameter in model.named_parameters():
         digest.update(f"{name} {parameter.dtype} {parameter.requires_grad}".encode())
         digest.update(parameter.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
@@ -113,26 +124,37 @@ def name_of(model: Any, data: Demonstrations, settings: Mapping[str, Any]) -> st
     return digest.hexdigest()[:16]
 
 
-def keep(folder: Path, model: Any, loss: float) -> None:
-    """Leave what was learned in a folder of its own, whole or not at all, unless another run has done so."""
+def keep(folder: Path, model: Any, loss: float) -> str:
+    """Leave what was learned in a folder of its own, whole or not at all; one that can be read stays as it is.
+
+    Returns why it could not be kept, or nothing: a run can do without.
+    """
     learned = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-    with folder_once(folder) as scratch:
-        torch.save(learned, scratch / _WEIGHTS)
-        (scratch / _ABOUT).write_text(json.dumps({"loss": loss}), encoding="utf-8")
+    try:
+        if kept(folder) is None:  # there is none, or it is damaged
+            shutil.rmtree(folder, ignore_errors=True)
+        with folder_once(folder, proof=_ABOUT) as scratch:
+            torch.save(learned, scratch / _WEIGHTS)
+            (scratch / _ABOUT).write_text(json.dumps({"loss": loss}), encoding="utf-8")
+    except (OSError, RuntimeError) as error:  # torch says RuntimeError where the disk is full
+        return " ".join(str(error).split())[:200]
+    return ""
 
 
-def kept_loss(folder: Path) -> float | None:
-    """The loss of the cold start that a folder keeps; None where there is none."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return float(json.loads((folder / _ABOUT).read_text(encoding="utf-8"))["loss"])
-    return None
+def kept(folder: Path) -> Kept | None:
+    """The cold start that a folder keeps; None where there is none, or it cannot be read."""
+    try:
+        loss = float(json.loads((folder / _ABOUT).read_text(encoding="utf-8"))["loss"])
+        return Kept(loss, torch.load(folder / _WEIGHTS, map_location="cpu", weights_only=True))
+    except (*UNREADABLE, TypeError):
+        return None
 
 
 @torch.no_grad()
-def load_kept(folder: Path, model: Any) -> None:
-    """Give a model the weights that a kept cold start came to."""
+def take(found: Kept, model: Any) -> None:
+    """Give a model the weights of a kept cold start."""
     parameters = dict(model.named_parameters())
-    for name, value in torch.load(folder / _WEIGHTS, map_location="cpu", weights_only=True).items():
+    for name, value in found.weights.items():
         parameters[name].copy_(value)
 
 

@@ -8,7 +8,7 @@ over censored cells are restricted means (of min(T, horizon); Royston and Parmar
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -178,7 +178,7 @@ def _cell(cell: Cell, metrics: Sequence[str], thresholds: Sequence[float], share
         "reach": [_reach(cell, first, threshold) for threshold in thresholds],
         "lengths": [lengths[0][1], lengths[-1][1]] if lengths else None,
         "seconds": round(cell.seconds, 1),
-        "seconds_a_step": cell.work[-1].seconds / len(cell.work) if cell.work else None,
+        "seconds_a_step": cell.work[-1].seconds / cell.work[-1].step if cell.work else None,
         "scoring": cell.scoring,
         "groups": dict(cell.groups),
         "spent": asdict(cell.spent(cell.steps)),
@@ -197,11 +197,12 @@ def _arm(
 ) -> Figures:
     rows = list(seeds.values())
     count = len(rows[0]["reach"])
+    shared = set.intersection(*(set(row["curves"]) for row in rows))
     return {
         "name": arm,
         "seeds": list(seeds),
         "measures": {m: {k: asdict(estimate([r["measures"][m][k] for r in rows])) for k in MEASURES} for m in metrics},
-        "curves": {m: _band([r["curves"][m] for r in rows]) for m in rows[0]["curves"]},
+        "curves": {m: _band([r["curves"][m] for r in rows]) for m in rows[0]["curves"] if m in shared},
         "reach": [_reached([row["reach"][i] for row in rows]) for i in range(count)],
         "groups": _shared_means([row["groups"] for row in rows]),
         "against": None if base is None or arm == baseline else _against(seeds, base, metrics, count),
@@ -254,7 +255,7 @@ def _against(seeds: dict[int, Figures], base: dict[int, Figures], metrics: Seque
     return found
 
 
-def notes(found: Figures, cells: Iterable[Cell]) -> list[str]:
+def notes(found: Figures) -> list[str]:
     """What a reader must know before trusting the figures."""
     lines = []
     fewest = min((len(arm["seeds"]) for arm in found["arms"]), default=0)
@@ -271,13 +272,6 @@ def notes(found: Figures, cells: Iterable[Cell]) -> list[str]:
     if found["left_out"]:
         steps = ", ".join(map(str, found["left_out"][:6])) + (", …" if len(found["left_out"]) > 6 else "")
         lines.append(f"Not every run evaluated at step {steps}: these evaluations are left out.")
-    prompts = {cell.config.get("eval_prompts", 48) * (cell.config.get("num_generations_eval") or 1) for cell in cells}
-    if prompts and min(prompts) < 1000:
-        points = 100 * (0.25 / min(prompts)) ** 0.5
-        lines.append(
-            f"An evaluation of {min(prompts)} samples moves by up to {points:.0f} points (one standard error) by "
-            "chance alone, and the best of several is chosen for its luck too."
-        )
     against = [(arm, arm["against"]) for arm in found["arms"] if arm["against"]]
     if partial := [arm["name"] for arm, other in against if len(other["seeds"]) < len(arm["seeds"])]:
         lines.append(f"Differences are over shared seeds; these have seeds of their own: {', '.join(partial)}.")

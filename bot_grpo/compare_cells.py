@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,12 @@ _OWN = {
 }
 _MACHINES = {"model_dtype", "bf16"}
 """What `model_dtype: fast` takes from the machine: a study may go on, or be repeated, on another one."""
-_TRL = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 1, "num_iterations": 1, "num_generations": 8}
+TRL_DEFAULTS = {
+    "per_device_train_batch_size": 8,
+    "gradient_accumulation_steps": 1,
+    "num_iterations": 1,
+    "num_generations": 8,
+}
 """TRL's defaults of what decides how many rollouts a step takes: config.yaml leaves defaults out."""
 
 
@@ -98,15 +104,16 @@ def read_cell(path: Path) -> Cell | None:
     steps = {row["step"]: row for row in rows if "loss" in row and row["step"] > 0}
     last = max([0, *steps])
     of = summary.get("of") or (config["max_steps"] if (config.get("max_steps") or -1) > 0 else None)
-    trained = sum(row.get("seconds/step", 0.0) for row in steps.values())
+    since = {step: step - before for before, step in pairwise([0, *sorted(steps)])}  # steps that a row is the mean of
+    trained, scored = (sum(steps[s].get(f"seconds/{k}", 0.0) * since[s] for s in steps) for k in ("step", "score"))
     return Cell(
         arm=named["arm"],
         seed=int(named["seed"]),
         path=path,
         config=config,
         evals=[(s, {k: v for k, v in evals[s].items() if isinstance(v, int | float)}) for s in sorted(evals)],
-        work=_work([steps[s] for s in sorted(steps)], config, _world(path)),
-        scoring=sum(row.get("seconds/score", 0.0) for row in steps.values()) / trained if trained else 0.0,
+        work=_work([(steps[s], since[s]) for s in sorted(steps)], config, _world(path)),
+        scoring=scored / trained if trained else 0.0,
         groups=_groups(list(steps.values())),
         steps=last,
         of=of,
@@ -138,15 +145,16 @@ def _summary(path: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _work(steps: Sequence[Mapping[str, Any]], config: Config, world: int) -> list[Work]:
-    size = {name: int(config.get(name) or default) for name, default in _TRL.items()}
+def _work(steps: Sequence[tuple[Mapping[str, Any], int]], config: Config, world: int) -> list[Work]:
+    """What had been spent at each logged row, which is the mean of so many steps."""
+    size = {name: int(config.get(name) or default) for name, default in TRL_DEFAULTS.items()}
     a_step = world * size["per_device_train_batch_size"] * size["gradient_accumulation_steps"] / size["num_iterations"]
     out, rollouts, tokens, seconds = [], 0.0, 0.0, 0.0
-    for row in steps:
-        taken = a_step + size["num_generations"] * row.get("dynamic_sampling/groups", 0.0)
+    for row, count in steps:
+        taken = count * (a_step + size["num_generations"] * row.get("dynamic_sampling/groups", 0.0))
         rollouts += taken
         tokens += taken * (row.get("completion_length") or 0.0)
-        seconds += row.get("seconds/step") or 0.0
+        seconds += count * (row.get("seconds/step") or 0.0)
         out.append(Work(row["step"], round(rollouts), round(tokens), seconds))
     return out
 

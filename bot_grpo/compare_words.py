@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 from bot_grpo.compare import MEASURES
+from bot_grpo.compare_cells import TRL_DEFAULTS, Cell
 from bot_grpo.report_charts import GROUPS, SHARES, WORDS, duration
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
@@ -29,6 +31,29 @@ def label(metric: str) -> str:
     """`eval/compile_rate` is "compiles"."""
     name = metric.removeprefix("eval/")
     return WORDS.get(name, name.replace("_", " "))
+
+
+def chance(metrics: Sequence[str], cells: Sequence[Cell]) -> list[str]:
+    """A line on how far chance alone moves an evaluation, where that is more than a point or two."""
+    points: dict[str, str] = {}
+    for metric in filter(is_share, metrics):
+        k = int(found[1]) if (found := re.search(r"pass@(\d+)$", metric)) else 1  # k samples are one attempt
+        count = min(cell.config.get("eval_prompts", 48) * max(1, _samples(cell.config) // k) for cell in cells)
+        if 0 < count < 1000:
+            points[label(metric)] = f"{100 * (0.25 / count) ** 0.5:.0f} points"
+    if not points:
+        return []
+    of = [f"{value} of {name}" for name, value in points.items()]
+    one = len(set(points.values())) == 1
+    return [
+        f"By chance alone an evaluation moves by up to {next(iter(points.values())) if one else ' and '.join(of)} (one "
+        "standard error), and the best of several is chosen for its luck too."
+    ]
+
+
+def _samples(config: Mapping[str, Any]) -> int:
+    """Samples a held-out prompt, as TRL has it."""
+    return config.get("num_generations_eval") or config.get("num_generations") or TRL_DEFAULTS["num_generations"]
 
 
 def written(metric: str, value: float) -> str:

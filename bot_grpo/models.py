@@ -49,7 +49,7 @@ def embedded_path() -> Path:
         return target
     from transformers import GgufConfig
 
-    with folder_once(target) as scratch:
+    with folder_once(target, proof="config.json") as scratch:
         model = AutoModelForCausalLM.from_pretrained(
             gguf.parent,
             gguf_file=gguf.name,

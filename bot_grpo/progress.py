@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class RunLog(TrainerCallback):
         self._bar: Progress | None = None
         self._task: Any = None
         self._started = 0.0
-        self._step_seconds = 0.0
+        self._spent: list[dict[str, float]] = []  # seconds of each step since the last one that was logged
         self._first: tuple[int, float] | None = None  # steps done, and the clock, when this process began to train
         self._alarms = Alarms(w_g, sampler_gap)
         self._stop_on_alarm = stop_on_alarm
@@ -84,12 +84,12 @@ class RunLog(TrainerCallback):
         self.close()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._step_seconds = time.perf_counter() - self._started if self._started else 0.0
         self._started = time.perf_counter()
         self._first = self._first or (state.global_step, self._started)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._step_seconds = time.perf_counter() - self._started
+        took = {"step": time.perf_counter() - self._started, **(self.trainer.take_timers() if self.trainer else {})}
+        self._spent.append(took)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
         if not state.is_world_process_zero or not logs or "train_runtime" in logs:
@@ -111,9 +111,8 @@ class RunLog(TrainerCallback):
             self._bar.update(self._task, description="sampling")
 
     def _stepped(self, state: Any, logs: dict[str, Any], evaluates: bool) -> dict[str, Any]:
-        seconds = {f"seconds/{k}": v for k, v in self.trainer.take_timers().items()} if self.trainer else {}
-        seconds["seconds/update"] = max(0.0, self._step_seconds - sum(seconds.values()))
-        seconds["seconds/step"] = self._step_seconds
+        seconds = _mean_seconds(self._spent)
+        self._spent = []
         row = {name: _number(value) for name, value in logs.items()} | {k: round(v, 3) for k, v in seconds.items()}
         row = {"step": state.global_step, **row}
         self.run.log(row)
@@ -149,6 +148,15 @@ class RunLog(TrainerCallback):
     def _say(self, text: str) -> None:
         (self._bar.console if self._bar is not None else self.console).print(text, soft_wrap=True, markup=False)
         sys.stdout.flush()
+
+
+def _mean_seconds(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Where a step's time went, by the mean of some steps; what was neither sampling nor scoring is the update."""
+    parts = dict.fromkeys(part for step in spent for part in step)
+    mean = {part: sum(step.get(part, 0.0) for step in spent) / len(spent) for part in parts}
+    whole = mean.pop("step", 0.0)
+    mean |= {"update": max(0.0, whole - sum(mean.values())), "step": whole}
+    return {f"seconds/{part}": value for part, value in mean.items()}
 
 
 class LossProgress(TrainerCallback):

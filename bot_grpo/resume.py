@@ -148,7 +148,7 @@ def _short(value: Any) -> str:
 
 # -- the checkpoint's files -------------------------------------------------------------------------------------------
 
-_UNREADABLE = (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError, SafetensorError)
+UNREADABLE = (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError, SafetensorError)
 
 
 def check_readable(checkpoint: Path | None) -> None:
@@ -162,7 +162,7 @@ def loading(checkpoint: str | None) -> Iterator[None]:
     """What cannot be loaded from a checkpoint is a UserError. Cut off files are found before; this is the rest."""
     try:
         yield
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         if checkpoint is None or isinstance(error, torch.OutOfMemoryError):
             raise
         why = " ".join(str(error).split())[:200]

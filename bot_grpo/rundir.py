@@ -263,11 +263,16 @@ def whole_folder(target: Path, *, makes: bool = True) -> Iterator[Path]:
 
 
 @contextmanager
-def folder_once(target: Path) -> Iterator[Path]:
+def folder_once(target: Path, *, proof: str) -> Iterator[Path]:
     """A folder to fill, which becomes `target` at the end, unless another process was first; then that one stays.
 
-    For what is the same whoever makes it. Who dies before the end has changed nothing.
+    For what is the same whoever makes it. `proof` is a file that every whole one has. Who dies before the end has
+    changed nothing, and what it leaves behind is gone a day later. Raises OSError.
     """
+    for left in target.parent.glob(f".{target.name}.*.tmp"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > 86_400:
+                shutil.rmtree(left, ignore_errors=True)
     scratch = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     scratch.mkdir(parents=True)
     try:
@@ -276,7 +281,7 @@ def folder_once(target: Path) -> Iterator[Path]:
         try:
             scratch.rename(target)
         except OSError:
-            if not target.is_dir():
+            if not (target / proof).exists():
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -19,7 +19,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from bot_grpo import models, together, tracking, vllm_setup
 from bot_grpo.allocator import keep_freed_memory
-from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept_loss, load_kept, name_of
+from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, name_of, take
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
 from bot_grpo.invoked import program
@@ -27,7 +27,7 @@ from bot_grpo.launch import LAUNCHED
 from bot_grpo.progress import LossProgress, RunLog, StopOnInterrupt, StopOnUnscored
 from bot_grpo.resume import COLD_START, check_readable, check_same, ended, find_checkpoint, take_up
 from bot_grpo.reward_sources import RunReward
-from bot_grpo.rundir import RunDir, whole_folder
+from bot_grpo.rundir import RunDir, versions, whole_folder
 from bot_grpo.task_rows import OWN_REWARD, TaskRow, load_rows, messages, seen_before
 from bot_grpo.trainer import BoTGRPOTrainer
 from sandbox.words import counted, plural
@@ -178,18 +178,21 @@ def _cold_start(
         "seed": args.seed,
         "bf16": bool(args.bf16),
     }
-    folder = Path(args.cold_starts or run.checkpoints / COLD_START).expanduser() / name_of(model, data, settings)
-    found, taken = gather_object([kept_loss(folder)]), ""
-    loss = None if None in found else found[0]  # by what every process sees, so that none trains alone
-    if loss is not None:  # this run's, stopped before its first checkpoint, or another's that began the same
-        load_kept(folder, model)
-        taken = f", taken from {folder}"
+    use_cpu = args.use_cpu or not torch.cuda.is_available()
+    about = settings | {"lora_alpha": args.lora_alpha, "attn_implementation": args.attn_implementation}
+    about |= {"use_cpu": use_cpu, "processes": args.world_size, "versions": versions()}
+    folder = Path(args.cold_starts or run.checkpoints / COLD_START).expanduser() / name_of(model, data, about)
+    found, taken = kept(folder), ""
+    everywhere = all(gather_object([found is not None]))  # of several processes none trains alone
+    if found is not None and everywhere:  # this run's, stopped before its first checkpoint, or another's like it
+        take(found, model)
+        loss, taken = found.loss, f", taken from {folder}"
     else:
         with LossProgress(console, "cold start") as shown:
-            use_cpu, scratch = args.use_cpu or not torch.cuda.is_available(), str(run.checkpoints)
+            scratch = str(run.checkpoints)
             loss = cold_start(model, data, **settings, output_dir=scratch, use_cpu=use_cpu, callbacks=[shown])
-        if args.process_index == 0:
-            keep(folder, model, loss)
+        if args.process_index == 0 and (why := keep(folder, model, loss)):
+            console.print(f"note: the cold start cannot be kept in {folder} ({why})", soft_wrap=True)
     if args.process_index == 0:
         run.log({"step": 0, "cold_start/steps": args.cold_start_steps, "cold_start/loss": round(loss, 4)})
     steps = counted(args.cold_start_steps, "supervised step")

@@ -252,7 +252,7 @@ def _finish(
 ) -> int:
     from bot_grpo.compare import figures, notes
     from bot_grpo.compare_cells import origins, other_prompts
-    from bot_grpo.compare_words import document, markdown, tables
+    from bot_grpo.compare_words import chance, document, markdown, tables
 
     wrong = _hold_comparable(options, {cell.name: cell.config for cell in cells})
     done = [cell for cell in cells if cell.finished]
@@ -263,7 +263,7 @@ def _finish(
     metrics = _metrics(options, str(cells[0].config.get("task", "react")))
     found = figures(done, metrics=metrics, thresholds=options.threshold, baseline=baseline, arms=arms)
     found["missing"] = [{"cell": name, "why": reason} for name, reason in missing.items()]
-    found["notes"] = [f"Not comparable (--force): {line}." for line in wrong] + notes(found, done)
+    found["notes"] = [f"Not comparable (--force): {line}." for line in wrong] + notes(found) + chance(metrics, done)
     found["notes"] += [f"{line[0].upper()}{line[1:]}." for line in origins(done)]
     found["setting"] = {key: cells[0].config.get(key) for key in ("task", "model")}
     print("\n\n".join(["", *map(markdown, tables(found))]) + "\n")

@@ -143,6 +143,8 @@ def parse(argv: list[str]) -> Any:
         if args.algorithm != config.get("algorithm", args.algorithm) and "--algorithm_settings" not in argv:
             args.algorithm_settings = {}  # the config's are those of its own algorithm
         if "output_dir" not in config and not any(w.split("=")[0] == "--output_dir" for w in argv):
+            if args.resume == "auto":
+                raise UserError("--resume auto goes on with the run in --output_dir: say which")
             stamp = time.strftime("%Y%m%d-%H%M%S")
             args.output_dir = f"runs/{args.task}-{args.algorithm}-seed{args.seed}-{stamp}"
     except UserError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import torch
 from tiny import save_tiny_model
 
 from bot_grpo import models
-from bot_grpo.cold_start import Demonstrations, keep, kept_loss, load_kept, name_of
+from bot_grpo.cold_start import Demonstrations, keep, kept, name_of, take
 from bot_grpo.rundir import folder_once
 
 SETTINGS = {"steps": 2, "seed": 0, "learning_rate": 1e-4}
@@ -36,7 +38,7 @@ def test_a_cold_start_is_named_by_weights_answers_and_settings(tiny: Path) -> No
     with torch.no_grad():
         next(moved.parameters()).view(-1)[0] += 1
     next(frozen.parameters()).requires_grad_(False)
-    others = [named(seed=1), named(learning_rate=2e-4), named(moved), named(frozen), named(rounded.bfloat16())]
+    others = [named(seed=1), named(lora_alpha=64), named(moved), named(frozen), named(rounded.bfloat16())]
     others += [named(data=answers(tiny, "b", "a")), named(data=answers(tiny, "a"))]
     assert named() == named()
     assert len({named(), *others}) == len(others) + 1
@@ -45,17 +47,42 @@ def test_a_cold_start_is_named_by_weights_answers_and_settings(tiny: Path) -> No
 def test_who_is_first_keeps_it_and_what_is_half_there_is_none(tiny: Path, tmp_path: Path) -> None:
     model, folder = models.load_model(str(tiny)), tmp_path / "starts" / "one"
     before = {name: value.clone() for name, value in model.named_parameters()}
-    assert kept_loss(folder) is None
-    keep(folder, model, 1.5)
+
+    def loss() -> float | None:
+        return None if (found := kept(folder)) is None else found.loss
+
+    assert loss() is None
+    assert keep(folder, model, 1.5) == ""
     with torch.no_grad():
         next(model.parameters()).zero_()
-    keep(folder, model, 9.0)
-    assert kept_loss(folder) == 1.5
-    load_kept(folder, model)
+    assert keep(folder, model, 9.0) == ""
+    found = kept(folder)
+    assert found is not None
+    take(found, model)
+    assert found.loss == 1.5
     assert all(torch.equal(before[name], value) for name, value in model.named_parameters())
-    (folder / "about.json").write_text("{")
-    assert kept_loss(folder) is None
-    with suppress(KeyboardInterrupt), folder_once(tmp_path / "starts" / "two") as scratch:
+    for file, text in (("about.json", "{"), ("about.json", "[]"), ("weights.pt", "PK"), ("weights.pt", None)):
+        (folder / file).unlink() if text is None else (folder / file).write_text(text)
+        assert loss() is None
+        assert keep(folder, model, 2.5) == ""  # the damaged one makes room
+        assert loss() == 2.5
+    with suppress(KeyboardInterrupt), folder_once(tmp_path / "starts" / "two", proof="about.json") as scratch:
         (scratch / "weights.pt").touch()
         raise KeyboardInterrupt
     assert [p.name for p in (tmp_path / "starts").iterdir()] == ["one"]
+
+
+def test_what_cannot_be_kept_is_said_and_costs_nothing_else(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "Not a directory" in keep(tmp_path / "file" / "one", models.load_model(str(tiny)), 1.0)
+
+
+def test_what_a_killed_process_left_behind_is_gone_a_day_later(tmp_path: Path) -> None:
+    old, new = tmp_path / ".one.1.tmp", tmp_path / ".one.2.tmp"
+    for folder in (old, new):
+        folder.mkdir()
+    yesterday = time.time() - 100_000
+    os.utime(old, (yesterday, yesterday))
+    with folder_once(tmp_path / "one", proof="x") as scratch:
+        (scratch / "x").touch()
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".one.2.tmp", "one"]

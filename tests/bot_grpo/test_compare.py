@@ -29,7 +29,7 @@ from bot_grpo.compare import (
 )
 from bot_grpo.compare_cells import Cell, cell_folders, differences, origins, other_prompts, read_cell
 from bot_grpo.compare_svg import picture
-from bot_grpo.compare_words import document, groups, runs, to_threshold
+from bot_grpo.compare_words import chance, document, groups, runs, to_threshold
 from bot_grpo.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,7 +159,7 @@ def test_a_cell_that_never_gets_there_is_censored_and_not_dropped(tmp_path: Path
     assert rows[0][6].endswith("*")
     assert never[0][1:6] == ["0 of 3", "> 12", "> 96", "> 960", "> 24 s"]
     assert never[0][6:] == ["", ""]  # both arms are censored everywhere: there is no ratio to tell
-    said = " ".join(notes(found, cells_of(tmp_path)))
+    said = " ".join(notes(found))
     assert "counts with the 12 steps" in said
     assert "little worth" not in said
     assert json.dumps(found, allow_nan=False)
@@ -185,7 +185,45 @@ def test_an_evaluation_that_only_one_run_made_gives_it_no_better_chance(tmp_path
     found = figures(cells_of(tmp_path), metrics=["eval/compile_rate"], thresholds=[0.8], baseline="grpo")
     assert [arm["measures"]["eval/compile_rate"]["best"]["value"] for arm in found["arms"]] == [0.9, 0.9]
     assert [arm["reach"][0]["step"] for arm in found["arms"]] == [8.0, 8.0]
-    assert "Not every run evaluated at step 7: these evaluations are left out." in notes(found, cells_of(tmp_path))
+    assert "Not every run evaluated at step 7: these evaluations are left out." in notes(found)
+
+
+def test_a_line_of_metrics_counts_for_all_steps_that_it_is_the_mean_of(tmp_path: Path) -> None:
+    each, some = write_cell(tmp_path, "grpo-seed0", CURVE), write_cell(tmp_path, "pure-seed0", CURVE)
+    rows = [json.loads(line) for line in (some / "metrics.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if "loss" not in row or row["step"] in (5, 10, 12)]  # logging_steps 5, then the end
+    (some / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ours, theirs = read_cell(each), read_cell(some)
+    assert ours is not None
+    assert theirs is not None
+    assert theirs.spent(12) == ours.spent(12)
+    assert (theirs.scoring, theirs.seconds) == (ours.scoring, ours.seconds)
+    assert theirs.spent(11) == ours.spent(10)
+
+
+def test_a_curve_that_not_every_cell_has_is_left_out_of_its_arm(tmp_path: Path) -> None:
+    for seed, more in ((0, {"eval/completion_length": 50.0}), (1, {})):
+        path = write_cell(tmp_path, f"grpo-seed{seed}", CURVE)
+        rows = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+        rows = [row | more if "eval/compile_rate" in row else row for row in rows]
+        (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = figures(cells_of(tmp_path), metrics=["eval/compile_rate"], thresholds=[], baseline="grpo")
+    assert list(found["arms"][0]["curves"]) == ["eval/compile_rate"]
+
+
+def test_chance_is_by_the_samples_of_an_evaluation(tmp_path: Path) -> None:
+    def said(name: str, *metrics: str, **config: Any) -> list[str]:
+        write_cell(tmp_path / name, "grpo-seed0", CURVE, **config)
+        return chance(metrics, cells_of(tmp_path / name))
+
+    (one,) = said("one", "eval/compile_rate", "eval/requirements", num_generations_eval=1)
+    assert "moves by up to 7 points (one standard error)" in one  # sqrt(.25 / 48)
+    (as_trained,) = said("trl", "eval/compile_rate", num_generations=4)
+    assert "up to 4 points" in as_trained  # without num_generations_eval TRL takes num_generations
+    (each,) = said("aime", "eval/pass@1", "eval/pass@4", num_generations_eval=4)
+    assert "up to 4 points of pass@1 and 7 points of pass@4 (one" in each  # 192 attempts, 48 attempts
+    assert said("length", "eval/completion_length") == []
+    assert said("large", "eval/compile_rate", eval_prompts=1000) == []
 
 
 def test_work_counts_refilled_groups_and_every_process(tmp_path: Path) -> None:

@@ -230,6 +230,20 @@ def prompts_of(out: Path) -> dict[int, list[str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_two_processes_keep_one_cold_start_and_take_it_together(tiny: Path, tmp_path: Path) -> None:
+    flags = [BATCH, "4", "--nproc", "2", "--max_steps", "1", "--cold_start_steps", "2", "--cold_start_batch_size", "4"]
+    flags += ["--cold_starts", str(tmp_path / "starts")]
+    first, second = (run(tiny, tmp_path / name, *flags) for name in ("first", "second"))
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    (kept,) = (tmp_path / "starts").iterdir()
+    assert "taken from" not in first.stdout
+    assert second.stdout.count(f", taken from {kept}\n") == 1
+    (own,), (taken,) = (figures(tmp_path / name) for name in ("first", "second"))
+    assert taken == pytest.approx(own)
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_resumed_run_keeps_its_batch(tiny: Path, tmp_path: Path) -> None:
     assert run(tiny, tmp_path / "run", BATCH, "8", "--max_steps", "1").returncode == 0

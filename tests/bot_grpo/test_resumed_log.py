@@ -56,6 +56,24 @@ def test_a_run_that_stopped_unscored_has_as_many_steps_again(tmp_path: Path) -> 
     assert watch(tmp_path, LOGS[:8], [*LOGS[8:], LOGS[9] | {"step": 11}])[1] == [11]
 
 
+def test_seconds_are_the_mean_of_the_steps_since_the_last_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 10.0, 100.0, 130.0])
+    monkeypatch.setattr("bot_grpo.progress.time", SimpleNamespace(perf_counter=lambda: next(clock, 130.0)))
+    timers = iter([{"generate": 4.0, "score": 1.0}, {"generate": 8.0, "score": 3.0}])
+    log = RunLog(run := RunDir(tmp_path), console=Console(file=io.StringIO()))
+    run.create(resume=True)
+    log.trainer = SimpleNamespace(take_timers=lambda: next(timers))  # type: ignore[assignment]
+    state = TrainerState(max_steps=10, is_world_process_zero=True)
+    for state.global_step in (1, 2):
+        log.on_step_begin(None, state, TrainerControl())
+        log.on_step_end(None, state, TrainerControl())
+    log.on_log(None, state, TrainerControl(), logs=LOGS[1])
+    (row,) = run.read_metrics()
+    assert {k: v for k, v in row.items() if k.startswith("seconds/")} == {
+        "seconds/generate": 6.0, "seconds/score": 2.0, "seconds/update": 12.0, "seconds/step": 20.0,
+    }  # fmt: skip
+
+
 def test_the_time_left_is_by_the_mean_of_all_steps_and_evaluations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -240,6 +240,11 @@ BAD = [
 ]
 
 
+def test_resuming_wants_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--config", "react-smollm2-cpu", "--resume", "auto"]) == 2
+    assert capsys.readouterr().err.endswith("goes on with the run in --output_dir: say which\n")
+
+
 @pytest.mark.parametrize(("flags", "says"), BAD, ids=lambda v: v[0] if isinstance(v, list) else "")
 def test_bad_input_is_one_line_and_exit_code_2(
     flags: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
