@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -114,11 +115,12 @@ def tiles(series: Series, summary: Mapping[str, Any]) -> list[tuple[str, str, st
         first, last = points[0][1], points[-1][1]
         remark = f"{_percent(first)} at step {points[0][0]}\nbest {_percent(best)} at step {best_step}"
         found.append((_headline(key), _percent(last), remark if len(points) > 1 else f"at step {points[0][0]}"))
-    if seconds := [value for _, value in series.get("seconds/step", ())]:
-        found.append(("Seconds a step", f"{median(seconds):.1f}", "median"))
+    if timed := series.get("seconds/step"):
+        found.append(("Seconds a step", f"{median(value for _, value in timed):.1f}", "median"))
         wall, remark = summary.get("seconds"), ""
         if not isinstance(wall, int | float):
-            wall, remark = sum(seconds), "sum of steps"
+            since_last = [(now - before, value) for (before, _), (now, value) in pairwise([(0, 0.0), *timed])]
+            wall, remark = sum(steps * mean for steps, mean in since_last), "sum of steps"
         found.append(("Wall time", duration(wall), remark))
     if length := series.get("completion_length"):
         found.append(("Tokens a completion", f"{length[-1][1]:.0f}", f"{length[0][1]:.0f} at step {length[0][0]}"))

@@ -303,6 +303,8 @@ def test_headline_figures() -> None:
     assert found["Compiles"] == ("84 %", "12 % at step 0\nbest 90 % at step 5")
     assert found["Seconds a step"][0] == "22.0"
     assert found["Wall time"] == ("1 min 6 s", "sum of steps")
+    coarse = to_series([{"step": s, "seconds/step": 20.0} for s in (5, 10)])  # with logging_steps 5
+    assert ("Wall time", "3 min 20 s", "sum of steps") in tiles(coarse, {})
     assert [duration(s) for s in (3.4, 260, 7500)] == ["3 s", "4 min 20 s", "2 h 5 min"]
 
 
