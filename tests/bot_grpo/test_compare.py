@@ -334,6 +334,7 @@ def test_the_stored_cells_give_the_tables_and_the_picture_of_the_readme(
     [
         ("react-parts-smollm2-cpu", ["--metric", "eval/compile_rate", "eval/requirements"], "| to 80 %"),
         ("react-smollm2-cpu-float32", ["--metric", "eval/compile_rate", "eval/requirements"], "| compiles / req"),
+        ("react-parts-smollm2-cpu-float32", ["--metric", "eval/compile_rate", "eval/requirements"], "| compiles / req"),
         ("react-smollm2-cpu-sparse", ["--metric", "eval/compile_rate", "eval/requirements"], "| share of groups"),
         ("aime-smollm2-cpu", ["--metric", "eval/pass@1", "eval/pass@4", "--threshold", ".2"], "| to 20 %"),
     ],
