@@ -70,7 +70,8 @@ def _follow(path: Path, every: float, completions: int, console: Console) -> Non
 def _farewell(shot: Snapshot, path: Path, console: Console) -> None:
     text = f"pictures and every completion: {program()} report {path}"
     if shot.deserted:
-        text = f"no process is at work on it; go on with: {program()} train --config {path}/config.yaml --resume auto"
+        again = f"{program()} train --config {path}/config.yaml --output_dir {path} --resume auto"
+        text = f"no process is at work on it; go on with: {again}"
     console.print(text, soft_wrap=True, markup=False)
 
 
