@@ -15,7 +15,6 @@ from bot_grpo.cli.train import parse
 from bot_grpo.compare_run import Planned, arm_name
 from bot_grpo.errors import UserError
 
-COLD_STARTS = "cold-starts"  # a folder beside the cells
 _SETTINGS = ("algorithm_settings", "reward_settings")
 
 
@@ -29,7 +28,7 @@ class Arm:
 
     def cell(self, study: Path, seed: int) -> Planned:
         """Its cell of that seed. Cells that would do the same cold start do it once."""
-        flags = ("--cold_starts", str(study / COLD_STARTS), *self.flags, "--seed", str(seed))
+        flags = ("--cold_starts", str(study / "cold-starts"), *self.flags, "--seed", str(seed))
         return Planned(self.name, seed, study / f"{self.name}-seed{seed}", flags)
 
 

@@ -104,15 +104,17 @@ def read_cell(path: Path) -> Cell | None:
     steps = {row["step"]: row for row in rows if "loss" in row and row["step"] > 0}
     last = max([0, *steps])
     of = summary.get("of") or (config["max_steps"] if (config.get("max_steps") or -1) > 0 else None)
-    since = {step: step - before for before, step in pairwise([0, *sorted(steps)])}  # steps that a row is the mean of
-    trained, scored = (sum(steps[s].get(f"seconds/{k}", 0.0) * since[s] for s in steps) for k in ("step", "score"))
+    counted = [(steps[now], now - before) for before, now in pairwise([0, *sorted(steps)])]  # a row, and its steps
+    work = _work(counted, config, _world(path))
+    trained = work[-1].seconds if work else 0.0
+    scored = sum(count * (row.get("seconds/score") or 0.0) for row, count in counted)
     return Cell(
         arm=named["arm"],
         seed=int(named["seed"]),
         path=path,
         config=config,
         evals=[(s, {k: v for k, v in evals[s].items() if isinstance(v, int | float)}) for s in sorted(evals)],
-        work=_work([(steps[s], since[s]) for s in sorted(steps)], config, _world(path)),
+        work=work,
         scoring=scored / trained if trained else 0.0,
         groups=_groups(list(steps.values())),
         steps=last,

@@ -9,6 +9,11 @@ from pathlib import Path
 NAME = "bot-grpo"
 
 
+def again(run: Path) -> str:
+    """The command that goes on with a run."""
+    return f"{program()} train --config {run}/config.yaml --output_dir {run} --resume auto"
+
+
 def program() -> str:
     """`bot-grpo` where the shell finds this one by that name; else the path by which it was called."""
     called, found = Path(sys.argv[0]), shutil.which(NAME)

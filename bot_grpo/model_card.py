@@ -28,8 +28,9 @@ EMBEDDED_BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 """What the embedded model is made of (Apache-2.0)."""
 
 _SECRET = re.compile(r"(^|_)(token|key|secret|password)$", re.IGNORECASE)
-_LEFT_OUT = {"output_dir", "cold_starts", "push_to_hub", "resume", "versions", "commit", "started", "step"} | {
-    "exported_with"
+_LEFT_OUT = {
+    *("output_dir", "cold_starts", "push_to_hub", "resume"),
+    *("versions", "commit", "started", "step", "exported_with"),
 }
 _TASKS = {"react": "React components", "aime": "problems whose answers are whole numbers from 0 to 999"}
 _OWN_DATA = {"react": "React prompts of bot-grpo", "aime": "arithmetic:1, made by bot-grpo"}

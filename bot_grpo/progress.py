@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,8 @@ class RunLog(TrainerCallback):
         self._bar: Progress | None = None
         self._task: Any = None
         self._started = 0.0
-        self._spent: list[dict[str, float]] = []  # seconds of each step since the last one that was logged
+        self._spent: dict[str, float] = defaultdict(float)  # seconds, by part, of the steps since the last logged one
+        self._steps = 0  # how many these are
         self._first: tuple[int, float] | None = None  # steps done, and the clock, when this process began to train
         self._alarms = Alarms(w_g, sampler_gap)
         self._stop_on_alarm = stop_on_alarm
@@ -88,8 +90,10 @@ class RunLog(TrainerCallback):
         self._first = self._first or (state.global_step, self._started)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        took = {"step": time.perf_counter() - self._started, **(self.trainer.take_timers() if self.trainer else {})}
-        self._spent.append(took)
+        timers = self.trainer.take_timers() if self.trainer else {}
+        for part, seconds in {**timers, "step": time.perf_counter() - self._started}.items():
+            self._spent[part] += seconds
+        self._steps += 1
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
         if not state.is_world_process_zero or not logs or "train_runtime" in logs:
@@ -111,8 +115,9 @@ class RunLog(TrainerCallback):
             self._bar.update(self._task, description="sampling")
 
     def _stepped(self, state: Any, logs: dict[str, Any], evaluates: bool) -> dict[str, Any]:
-        seconds = _mean_seconds(self._spent)
-        self._spent = []
+        seconds = _mean_seconds(self._spent, self._steps)
+        self._spent.clear()
+        self._steps = 0
         row = {name: _number(value) for name, value in logs.items()} | {k: round(v, 3) for k, v in seconds.items()}
         row = {"step": state.global_step, **row}
         self.run.log(row)
@@ -150,10 +155,9 @@ class RunLog(TrainerCallback):
         sys.stdout.flush()
 
 
-def _mean_seconds(spent: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _mean_seconds(spent: Mapping[str, float], steps: int) -> dict[str, float]:
     """Where a step's time went, by the mean of some steps; what was neither sampling nor scoring is the update."""
-    parts = dict.fromkeys(part for step in spent for part in step)
-    mean = {part: sum(step.get(part, 0.0) for step in spent) / len(spent) for part in parts}
+    mean = {part: seconds / steps for part, seconds in spent.items()}
     whole = mean.pop("step", 0.0)
     mean |= {"update": max(0.0, whole - sum(mean.values())), "step": whole}
     return {f"seconds/{part}": value for part, value in mean.items()}

@@ -56,10 +56,10 @@ def parts() -> list[list[str]]:
     return [sorted(p.stem for p in (RECIPES / part).glob("*.yaml")) for part in _PARTS]
 
 
-def _all_names() -> str:
+def in_words() -> str:
     """Every recipe, in a line: whole ones by name, the others by their parts."""
-    combined = "-".join(f"({'|'.join(names)})" for names in parts())
-    return f"{', '.join(whole())}, and {combined}"
+    tasks, models, hardware = (", ".join(part) for part in parts())
+    return f"{', '.join(whole())}, and TASK-MODEL-HARDWARE of: {tasks}; {models}; {hardware}"
 
 
 def read_recipe(name: str) -> Recipe:
@@ -72,7 +72,7 @@ def read_recipe(name: str) -> Recipe:
         files = [RECIPES / part / f"{one}.yaml" for part, one in zip(_PARTS, _combined()[name], strict=True)]
     else:
         close = difflib.get_close_matches(name, recipe_names(), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"recipes: {_all_names()}"
+        hint = f"did you mean {' or '.join(close)}?" if close else f"recipes: {in_words()}"
         raise UserError(f"no config {name!r}: neither a file nor a recipe ({hint})")
     settings: dict[str, Any] = {}
     for file in files:

@@ -22,7 +22,7 @@ from bot_grpo.allocator import keep_freed_memory
 from bot_grpo.cold_start import Demonstrations, cold_start, keep, kept, name_of, take
 from bot_grpo.config import BoTGRPOConfig
 from bot_grpo.errors import UserError
-from bot_grpo.invoked import program
+from bot_grpo.invoked import again, program
 from bot_grpo.launch import LAUNCHED
 from bot_grpo.progress import LossProgress, RunLog, StopOnInterrupt, StopOnUnscored
 from bot_grpo.resume import COLD_START, check_readable, check_same, ended, find_checkpoint, take_up
@@ -270,8 +270,8 @@ def _finish(run: RunDir, trainer: BoTGRPOTrainer, log: RunLog, console: Console)
     if steps < wanted:
         why = f" by {log.stopped_by}" if log.stopped_by else ""
         console.print(
-            f"stopped{why} at step {steps} of {wanted}; go on with: {program()} train --config {run.path}/config.yaml "
-            f"--output_dir {run.path} --resume auto{_launched(trainer.args.world_size)}",
+            f"stopped{why} at step {steps} of {wanted}; go on with: {again(run.path)}"
+            f"{_launched(trainer.args.world_size)}",
             soft_wrap=True,
         )
         return

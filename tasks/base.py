@@ -64,6 +64,12 @@ def iter_records(source: str | Path, split: str | None = None) -> Iterator[Recor
         raise TaskError(f"{source}: neither a file ({', '.join(_FILES)}) nor a hub id such as owner/name")
 
 
+def is_missing_file(source: str | Path) -> bool:
+    """Whether a source is a file by its name, and is not there."""
+    path = Path(source).expanduser()
+    return path.suffix.lower() in _FILES and not path.is_file()
+
+
 def _check_folder(path: Path) -> None:
     """A folder of a data set, and not a disk, which `datasets` would look all through before it says anything."""
     seen, folders = 0, [path]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -16,6 +15,7 @@ from bot_grpo.recipe_files import Hardware
 from bot_grpo.task_rows import check_settings
 from bot_grpo.vllm_setup import serve_command
 from sandbox.words import counted
+from tasks.base import is_missing_file
 
 PROMPT_TOKENS = 512
 """Assumed of the longest prompt, where `vllm_max_model_length` doesn't say."""
@@ -27,9 +27,9 @@ def dry_run(args: BoTGRPOConfig, hardware: Hardware, gpu: str | None) -> int:
     room = gpu_bytes(gpu) if gpu is not None else None
     check_settings(args)
     for name in ("prompts", "eval_source"):
-        path = Path(str(getattr(args, name) or ""))
-        if path.suffix in {".jsonl", ".csv", ".parquet"} and not path.is_file():
-            raise UserError(f"{name}: there is no file {path}")
+        source = getattr(args, name)
+        if source is not None and is_missing_file(source):
+            raise UserError(f"{name}: there is no file {source}")
     found = sizes(str(args.model))
     processes = max(args.world_size, hardware.processes)
     needs = estimate(found, plan(args, found, processes, room))

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from bot_grpo.disk import ONE_LINE, full_disk_explained
 from bot_grpo.errors import UserError
 from bot_grpo.quiet import quiet
-from bot_grpo.recipe_files import Recipe, parts, read_recipe, whole
+from bot_grpo.recipe_files import Recipe, in_words, read_recipe
 from sandbox.words import plural
 
 EXAMPLE = """examples:
@@ -267,8 +267,8 @@ def _help() -> None:
     from bot_grpo.launch import config_names
 
     print(f"usage: bot-grpo train [--config RECIPE_OR_FILE] [--SETTING VALUE ...]\n\n{EXAMPLE}")
-    tasks, names, hardware = (", ".join(part) for part in parts())
-    print(f"recipes: {', '.join(whole())}\n  and TASK-MODEL-HARDWARE of: {tasks}; {names}; {hardware}\n\nonly look:")
+    _folded(f"recipes: {in_words()}", indent=2)
+    print("\nonly look:")
     _option("dry-run", "print the settings and an estimate of the memory, without a model; nothing is written")
     _option("gpu", "the GPU that --dry-run compares with: 24GB, 80GB, ...")
     print("\nseveral processes:")
@@ -294,6 +294,11 @@ def _help() -> None:
 
 
 def _option(name: str, text: str) -> None:
-    """Print an option as argparse does: its text in a column of its own, as wide as the terminal lets it be."""
-    width, indent = max(50, shutil.get_terminal_size().columns - 2), " " * 31
-    print(textwrap.fill(f"  --{name:<26} {text}", width, subsequent_indent=indent, break_on_hyphens=False))
+    """Print an option as argparse does, its text in a column of its own."""
+    _folded(f"  --{name:<26} {text}", indent=31)
+
+
+def _folded(text: str, *, indent: int) -> None:
+    """Print a line, folded at the terminal's width."""
+    width = max(50, shutil.get_terminal_size().columns - 2)
+    print(textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False))

@@ -10,7 +10,7 @@ from rich.live import Live
 
 from bot_grpo.cli.parser import Parser, number
 from bot_grpo.errors import UserError
-from bot_grpo.invoked import program
+from bot_grpo.invoked import again, program
 from bot_grpo.rundir import is_held
 from bot_grpo.watch import COMPLETIONS, Snapshot, screen, take
 
@@ -70,8 +70,7 @@ def _follow(path: Path, every: float, completions: int, console: Console) -> Non
 def _farewell(shot: Snapshot, path: Path, console: Console) -> None:
     text = f"pictures and every completion: {program()} report {path}"
     if shot.deserted:
-        again = f"{program()} train --config {path}/config.yaml --output_dir {path} --resume auto"
-        text = f"no process is at work on it; go on with: {again}"
+        text = f"no process is at work on it; go on with: {again(path)}"
     console.print(text, soft_wrap=True, markup=False)
 
 
